@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -20,7 +19,6 @@ type action struct {
 	vars         string                               // names of the fields for the path variables, in order
 	method, path string                               // or an operation of the control API; {name} is replaced by the field
 	body         func(form) any                       // nil: no body
-	header       func(form, http.Header)              // nil: none; names without the prefix of configuration headers
 	query        []string                             // fields that are added to the query unless empty
 	run          func(*visit, form) error             // replaces the call
 	ask          func(*visit, form) (question, error) // asks for confirmation; nil: no question
@@ -80,7 +78,7 @@ func init() {
 		"dlq.restartSome":    restartMatching.action("restart runs"),
 		"dlq.resume":         {run: startAgain(route.ResumeWorkflowRunAlias), said: "The run continues at the step that failed."},
 		"dlq.resumeSome":     resumeMatching.action("resume runs"),
-		"dlq.retry":          {as: route.RetryDLQMessage, vars: "id", header: readOverrides, said: "The message of {id} was published again."},
+		"dlq.retry":          {run: startAgain(route.RetryDLQMessage), said: "The message of {id} was published again."},
 		"dlq.retrySome":      retryMatching.action("retry messages"),
 		"event.notify":       {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} continue."},
 		"fault.add":          {run: addFault, said: "The fault is on."},
@@ -142,13 +140,15 @@ func endpointField(f form) any {
 	return doc{"endpoints": []any{one}}
 }
 
-// readOverrides reads the fields with which a restart overrides the original configuration.
-func readOverrides(f form, h http.Header) {
+// overrides is the header with which a retry or a restart overrides the original configuration.
+func (v *visit) overrides(f form) (http.Header, error) {
+	options := http.Header{}
 	for field, name := range map[string]string{"retries": "Retries", "retryDelay": "Retry-Delay", "flowKey": "Flow-Control-Key", "flowValue": "Flow-Control-Value", "label": "Label"} {
-		if v := f.Get(field); v != "" {
-			h.Set(name, v)
+		if value := f.Get(field); value != "" {
+			options.Set(name, value)
 		}
 	}
+	return v.configuration(options)
 }
 
 // configuration is the header of a call with options, with the header names of the
@@ -195,7 +195,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 		var said saying
 		if f.Get("undo") != "no" {
 			said, err = a.keepUndo(v, f)
-			if no, ok := errors.AsType[*failure](err); ok && no.Status == http.StatusTooManyRequests {
+			if refusal(err, http.StatusTooManyRequests) != "" {
 				f.Set("undo", "no")
 				p.question(w, r, v, name, f)
 				return
@@ -290,13 +290,6 @@ func (a *action) do(v *visit, f form) error {
 	}
 	if a.body != nil {
 		r.body = a.body(f)
-	}
-	if a.header != nil {
-		options := http.Header{}
-		a.header(f, options)
-		if r.header, err = v.configuration(options); err != nil {
-			return err
-		}
 	}
 	return v.do(nil, r)
 }

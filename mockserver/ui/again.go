@@ -41,15 +41,12 @@ func (f *flow) Again(chosen string, a api.Account) again {
 			out.Forked = s
 			break
 		}
-		if out.Choices = append(out.Choices, s); chosen != "" && s.key() == chosen {
+		if out.Choices = append(out.Choices, s); chosen != "" && s.Key() == chosen {
 			out.From, out.Kept = s.Name(), out.Choices[:len(out.Choices)-1]
 		}
 	}
 	return out
 }
-
-// Key identifies the step in the form.
-func (s *span) Key() string { return s.key() }
 
 func text(v any) string {
 	s, _ := v.(string)

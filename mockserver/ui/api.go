@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -49,6 +50,14 @@ type request struct {
 type failure = recorder.Refusal
 
 func refuse(status int, text string) error { return &failure{Status: status, Text: text} }
+
+// refusal is the text of an error with a status; "" for other errors.
+func refusal(err error, status int) string {
+	if said, ok := errors.AsType[*failure](err); ok && said.Status == status {
+		return said.Text
+	}
+	return ""
+}
 
 // get reads a document of the account.
 func (a client) get(to any, path string, query url.Values) error {

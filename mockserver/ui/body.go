@@ -10,10 +10,6 @@ import (
 	"github.com/understudy-mock/understudy/internal/clip"
 )
 
-// bodyView shows one body in parts. It is not in the navigation; views that show only the
-// start of a body link to it.
-var bodyView = view{name: "body", title: "Body", one: bodyText}
-
 // The largest part of a body on one page, in bytes: of text, and of bytes shown as hex.
 const (
 	textPart   = 64 << 10

@@ -60,20 +60,21 @@ func pluralText(n int, one, many string) string {
 	return groupedNumber(n) + " " + many
 }
 
-// startAgain restarts or resumes a failed run, and redirects to the new one.
+// startAgain restarts or resumes a failed run, and redirects to the new one, or retries a message.
 func startAgain(how route.Route) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		if f.Get("id") == "" {
 			return fmt.Errorf("id is missing")
 		}
 		var run struct{ WorkflowRunID string }
-		r := request{method: how.Method(), path: v.as(how, f.Get("id")), header: http.Header{}}
-		readOverrides(f, r.header)
-		if err := v.do(&run, r); err != nil {
-			return err
+		header, err := v.overrides(f)
+		if err == nil {
+			err = v.do(&run, request{method: how.Method(), path: v.as(how, f.Get("id")), header: header})
 		}
-		f.Set("then", v.frame().Of("runs", run.WorkflowRunID))
-		return nil
+		if run.WorkflowRunID != "" {
+			f.Set("then", v.frame().Of("runs", run.WorkflowRunID))
+		}
+		return err
 	}
 }
 

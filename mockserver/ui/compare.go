@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,11 +11,6 @@ import (
 
 	"github.com/understudy-mock/understudy/spec/api"
 )
-
-// compareView shows two attempts of a message, or two runs of one workflow, side by side:
-// compare/MESSAGE?first=1&second=3, compare/RUN?with=RUN. Without these values it asks for them.
-// It is not in the navigation.
-var compareView = view{name: "compare", title: "Compare", one: comparedThings}
 
 // compared is a comparison of two attempts or runs.
 type compared struct {
@@ -143,23 +137,17 @@ func comparableThings(v *visit, id string) (any, error) {
 		run, _ := data.(*flow)
 		err = run.compareWith(v, id)
 		return &compared{Kind: "runs", Others: run.Others}, err
-	} else if !isMissing(err) {
+	} else if refusal(err, http.StatusNotFound) == "" {
 		return nil, err
 	}
 	data, err := messageView(v, id)
 	if message, ok := data.(*letter); ok {
 		return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
 	}
-	if isMissing(err) {
+	if refusal(err, http.StatusNotFound) != "" {
 		err = refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
 	}
 	return nil, err
-}
-
-// isMissing reports whether the API has answered 404.
-func isMissing(err error) bool {
-	refused, ok := errors.AsType[*failure](err)
-	return ok && refused.Status == http.StatusNotFound
 }
 
 // notKept is what is shown for the parts of an attempt that only the journal has.

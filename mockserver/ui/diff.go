@@ -59,13 +59,9 @@ func (p DiffPair) Same() bool { return p.First == p.Second }
 // DiffHeaders compares two headers by name, sorted. Several values of a name are joined
 // with commas.
 func DiffHeaders(first, second map[string][]string) (different, same []DiffPair) {
-	names := map[string]bool{}
-	for name := range first {
-		names[name] = true
-	}
-	for name := range second {
-		names[name] = true
-	}
+	names := map[string][]string{}
+	maps.Copy(names, first)
+	maps.Copy(names, second)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		p := DiffPair{name, strings.Join(first[name], ", "), strings.Join(second[name], ", ")}
 		if p.Same() {

@@ -108,3 +108,30 @@ func TestTheFilledButton(t *testing.T) {
 		})
 	}
 }
+
+// TestAgainWithChanges retries, restarts and resumes with other options, which the new message or run
+// has: those of one entry, and of several.
+func TestAgainWithChanges(t *testing.T) {
+	t.Parallel()
+	for _, action := range []string{"dlq.retry", "dlq.retrySome", "dlq.restart", "dlq.restartSome", "dlq.resume", "dlq.resumeSome"} {
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+			w := runOrders(t, u)
+			failed(w, "wfr_old")
+			u.Stub("https://down.test/*", 503)
+			u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+			u.Settle()
+			source, list := "workflow", "runs"
+			if strings.HasPrefix(action, "dlq.retry") {
+				source, list = "message", "messages"
+			}
+			id := fetch[struct{ Entries []row }](t, u, "/_understudy/dlq?source="+source).Entries[0].DlqID
+			fields := []string{"id", id, "pick", id, "sure", "yes", "label", "again"}
+			expect.Contains(t, "answer to an invalid change", press(t, u, action, append(fields, "retries", "many")...), `invalid value "many"`)
+			press(t, u, action, append(fields, "retries", "7")...)
+			found := fetch[struct{ Messages, Runs []row }](t, u, "/_understudy/"+list+"?label=again")
+			expect.Equal(t, "what has the new label", len(found.Messages)+len(found.Runs), 1)
+		})
+	}
+}

@@ -100,9 +100,8 @@ func (w *fall) spanRows() []*fallRow {
 	f, group, rows := w.flow, -1.0, make([]*fallRow, 0, len(w.flow.Spans))
 	known := f.groups()
 	for i := range f.Spans {
-		s := &f.Spans[i]
-		r := &fallRow{span: s, Index: i, Attempts: s.AttemptCount(), Condition: f.Condition(s)}
-		if n, ok := known[s.key()]; ok {
+		s, r := &f.Spans[i], f.row(i)
+		if n, ok := known[s.Key()]; ok {
 			group = max(group, float64(n))
 			r.order = float64(n)
 		} else {
@@ -135,8 +134,8 @@ func (s *span) plans() bool {
 		s.Step.StepName == "end of the workflow" && s.Step.StepID == 0 && s.Failures() == 0
 }
 
-// key identifies the step of a span among the steps of the run.
-func (s *span) key() string {
+// Key identifies the step of a span among the steps of the run.
+func (s *span) Key() string {
 	if s.Step.StepID == 0 {
 		return s.MessageID
 	}
@@ -209,7 +208,7 @@ func (w *fall) scale(rows []*fallRow) {
 	if n := len(w.epochs); n == 0 || w.epochs[n-1].to < last {
 		w.epochs = append(w.epochs, epoch{from: last, to: last})
 	}
-	if started, _ := readNumber(w.flow.Row["workflowRunCreatedAt"]); int64(started) < w.epochs[0].from {
+	if started := number(w.flow.Row["workflowRunCreatedAt"]); int64(started) < w.epochs[0].from {
 		w.epochs = slices.Insert(w.epochs, 0, epoch{from: int64(started), to: int64(started)})
 		for _, r := range rows {
 			for _, p := range r.parts {
@@ -628,7 +627,7 @@ func (w *fall) layKept() {
 }
 
 // before is how long a kept step worked in the earlier run, in ms.
-func (s *span) before(f *flow) float64 { return max(1, f.Earlier[s.key()]) }
+func (s *span) before(f *flow) float64 { return max(1, f.Earlier[s.Key()]) }
 
 // closeFork describes a fork by its branches.
 func (w *fall) closeFork(r *fallRow, folds bool) {
@@ -685,8 +684,11 @@ func (w *fall) forkWork(r *fallRow) (ms float64) {
 	return ms - min(begin, ms)
 }
 
-// AttemptCount is the number of attempts of the span.
-func (s *span) AttemptCount() int { return len(s.Tried()) }
+// row is the row of a span, without its picture.
+func (f *flow) row(i int) *fallRow {
+	s := &f.Spans[i]
+	return &fallRow{span: s, Index: i, Attempts: len(s.Tried()), Condition: f.Condition(s)}
+}
 
 // Tried returns the attempts of the span.
 func (s *span) Tried() []part { return s.those(func(p *part) bool { return p.Attempt > 0 }) }
@@ -728,5 +730,5 @@ func (f *flow) Shown(query url.Values) *fallRow {
 	if err != nil || at < 0 || at >= len(f.Spans) {
 		return nil
 	}
-	return &fallRow{span: &f.Spans[at], Index: at, Attempts: f.Spans[at].AttemptCount(), Condition: f.Condition(&f.Spans[at])}
+	return f.row(at)
 }

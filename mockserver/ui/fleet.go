@@ -1,8 +1,5 @@
 package ui
 
-// fleetView shows the owner of each account. The navigation has it only in a fleet.
-var fleetView = view{name: "fleet", title: "Fleet", key: "e", load: fleetOf}
-
 // fleetOf loads the servers and the owners of accounts.
 func fleetOf(v *visit) (any, error) {
 	var fleet doc

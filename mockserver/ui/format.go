@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -52,7 +51,7 @@ var templateFunctions = template.FuncMap{
 	"match":    func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
 	"members":  ruleFields,
 	"minus":    func(b, a int) int { return a - b },
-	"quoted":   shellQuoted,
+	"quoted":   clip.Shell,
 	"route":    routeOf,
 	"round":    math.Round,
 	"seconds":  secondsText,
@@ -151,17 +150,15 @@ func shortAway(d int64) string {
 
 // durationText formats a duration in ms.
 func durationText(v any) string {
-	n, _ := readNumber(v)
-	return clip.Duration(n)
+	return clip.Duration(number(v))
 }
 
 // secondsText formats a whole number of seconds, such as the period of a rate.
 func secondsText(v any) string {
-	n, _ := readNumber(v)
-	if n < 60 {
+	if number(v) < 60 {
 		return groupedNumber(v) + " s"
 	}
-	return durationText(n * 1000)
+	return durationText(number(v) * 1000)
 }
 
 // spanBetween is the duration between two times in Unix ms; "" if the second is missing.
@@ -212,8 +209,7 @@ func tookText(ms float64) string {
 
 // groupedNumber formats a number with separators between thousands.
 func groupedNumber(v any) string {
-	n, _ := readNumber(v)
-	text := strconv.FormatFloat(n, 'f', -1, 64)
+	text := strconv.FormatFloat(number(v), 'f', -1, 64)
 	whole, rest, _ := strings.Cut(text, ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "\u202f" + whole[i:]
@@ -235,15 +231,15 @@ func sizeText(v any) string {
 }
 
 // stateTones are the shapes and colours of states and activities, by the names that lists,
-// timelines, waterfalls and charts use.
+// timelines, waterfalls and charts use, between commas.
 var stateTones = map[string]string{
-	"DELIVERED": "good", "RUN_SUCCESS": "good", "CALLBACK_SUCCESS": "good", "SUCCESS": "good", "STEP_SUCCESS": "good", "delivered": "good", "success": "good", "serving": "good",
-	"FAILED": "bad", "RUN_FAILED": "bad", "CALLBACK_FAIL": "bad", "FAIL": "bad", "STEP_FAILED": "bad", "failed": "bad", "no response": "bad", "refused": "bad",
-	"RETRY": "warn", "ERROR": "warn", "STEP_RETRY": "warn", "CANCEL_REQUESTED": "warn", "retrying": "warn", "retried": "warn", "leaving": "warn",
-	"ACTIVE": "busy", "RUN_STARTED": "busy", "STEP_PROGRESS": "busy", "IN_PROGRESS": "busy", "CALLBACK_INPROGRESS": "busy", "running": "busy", "started": "busy", "in flight": "busy", "in progress": "busy",
-	"CREATED": "wait", "created": "wait", "sleeping": "wait", "delayed": "wait", "WAITER_ADDED": "wait", "INVOKED": "wait", "waiting": "wait",
-	"paused": "held", "held": "held",
-	"done": "good", "kept": "kept",
+	"good": ",DELIVERED,RUN_SUCCESS,CALLBACK_SUCCESS,SUCCESS,STEP_SUCCESS,delivered,success,serving,done,",
+	"bad":  ",FAILED,RUN_FAILED,CALLBACK_FAIL,FAIL,STEP_FAILED,failed,no response,refused,",
+	"warn": ",RETRY,ERROR,STEP_RETRY,CANCEL_REQUESTED,retrying,retried,leaving,",
+	"busy": ",ACTIVE,RUN_STARTED,STEP_PROGRESS,IN_PROGRESS,CALLBACK_INPROGRESS,running,started,in flight,in progress,",
+	"wait": ",CREATED,created,sleeping,delayed,WAITER_ADDED,INVOKED,waiting,",
+	"held": ",paused,held,",
+	"kept": ",kept,",
 }
 
 // stateWords are the states of the interface whose words are not their constants in lower case.
@@ -279,7 +275,12 @@ func stateTone(v any) string {
 	if n, err := strconv.Atoi(text); err == nil {
 		return stateTone(n)
 	}
-	return cmp.Or(stateTones[text], "gone")
+	for tone, names := range stateTones {
+		if strings.Contains(names, ","+text+",") {
+			return tone
+		}
+	}
+	return "gone"
 }
 
 // dictOf makes a map of names and values, for templates with several arguments.

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -35,8 +34,7 @@ func historyView(v *visit) (any, error) {
 		}
 	}
 	err := v.get(&h.Step, "journal", asked)
-	if refused, ok := errors.AsType[*failure](err); ok && len(asked) > 0 && refused.Status == http.StatusBadRequest {
-		h.Refused = refused.Text
+	if h.Refused = refusal(err, http.StatusBadRequest); h.Refused != "" {
 		err = v.get(&h.Step, "journal", nil)
 	}
 	if err != nil {

@@ -186,16 +186,7 @@ func limitsView(v *visit) (any, error) {
 }
 
 // called is a request in the journal.
-type called struct {
-	Position    int
-	At          int64 // Unix ms of the wall clock
-	OperationID string
-	Method      string
-	Path        string
-	Request     api.Content
-	Response    api.Content
-	Problems    []string
-}
+type called struct{ api.Exchange }
 
 // Warnings returns the warnings of the answer, such as for an unknown option.
 func (c *called) Warnings() (list []string) {

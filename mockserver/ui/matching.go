@@ -12,23 +12,25 @@ import (
 
 // bulk is the action of a button on all entries that match the filters of a list.
 type bulk struct {
-	list            string            // in the control API
-	id, filter      string            // the member with the id, and the filter of the interface for ids
-	only            map[string]string // filters in addition to those of the view
-	states          []string          // states of the entries; empty: all
+	list            string // in the control API
+	source          string // filter in addition to those of the view
+	states          string // states of the entries, separated by commas; "": all
 	how             route.Route
 	verb, one, many string
 }
 
 // The bulk buttons above the lists.
 var (
-	cancelMatching  = bulk{"messages", "messageId", "messageIds", map[string]string{"source": "message"}, []string{"CREATED", "ACTIVE", "RETRY", "ERROR"}, route.CancelMessages, "Cancel", "message", "messages"}
-	endMatching     = bulk{"runs", "workflowRunId", "workflowRunIds", nil, []string{"RUN_STARTED"}, route.CancelWorkflowRuns, "Cancel", "run", "runs"}
-	deleteMatching  = bulk{"dlq", "dlqId", "dlqIds", nil, nil, route.DeleteDLQMessages, "Delete", "entry", "entries"}
-	retryMatching   = bulk{"dlq", "dlqId", "dlqIds", map[string]string{"source": "message"}, nil, route.RetryDLQMessages, "Retry", "message", "messages"}
-	restartMatching = bulk{"dlq", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.RestartWorkflowRuns, "Restart", "run", "runs"}
-	resumeMatching  = bulk{"dlq", "dlqId", "dlqIds", map[string]string{"source": "workflow"}, nil, route.ResumeWorkflowRuns, "Resume", "run", "runs"}
+	cancelMatching  = bulk{"messages", "message", "CREATED,ACTIVE,RETRY,ERROR", route.CancelMessages, "Cancel", "message", "messages"}
+	endMatching     = bulk{"runs", "", "RUN_STARTED", route.CancelWorkflowRuns, "Cancel", "run", "runs"}
+	deleteMatching  = bulk{"dlq", "", "", route.DeleteDLQMessages, "Delete", "entry", "entries"}
+	retryMatching   = bulk{"dlq", "message", "", route.RetryDLQMessages, "Retry", "message", "messages"}
+	restartMatching = bulk{"dlq", "workflow", "", route.RestartWorkflowRuns, "Restart", "run", "runs"}
+	resumeMatching  = bulk{"dlq", "workflow", "", route.ResumeWorkflowRuns, "Resume", "run", "runs"}
 )
+
+// id is the member with the id of an entry.
+func (b *bulk) id() string { return searchedLists[b.list][1] }
 
 // mostMatching is the maximum number of entries per button, bulkPart per call.
 const (
@@ -48,14 +50,14 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		return nil, err
 	}
 	query.Del("cursor")
-	for name, value := range b.only {
-		if given := query.Get(name); given != "" && given != value {
+	for name, value := range map[string]string{"source": b.source, "state": b.states} {
+		switch given := query.Get(name); {
+		case value == "":
+		case given == "":
+			query.Set(name, value)
+		case name == "source" && given != value:
 			return nil, nil
 		}
-		query.Set(name, value)
-	}
-	if len(b.states) > 0 && query.Get("state") == "" {
-		query.Set("state", strings.Join(b.states, ","))
 	}
 	for query.Set("count", "1000"); ; {
 		var page struct {
@@ -66,8 +68,8 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 			return nil, err
 		}
 		for _, entry := range slices.Concat(page.Messages, page.Runs, page.Entries) {
-			if len(ids) < mostMatching && (len(b.states) == 0 || slices.Contains(b.states, stateOf(entry))) {
-				ids = append(ids, text(entry[b.id]))
+			if len(ids) < mostMatching && (b.states == "" || strings.Contains(b.states, stateOf(entry))) {
+				ids = append(ids, text(entry[b.id()]))
 			}
 		}
 		if page.Cursor == "" || len(ids) == mostMatching {
@@ -85,13 +87,17 @@ func (b *bulk) action(undo string) action {
 		if err != nil {
 			return err
 		}
+		header, err := v.overrides(f)
+		if err != nil {
+			return err
+		}
 		n := 0
 		for part := range slices.Chunk(ids, bulkPart) {
 			var done struct {
 				Cancelled, Deleted      int
 				Responses, WorkflowRuns []doc
 			}
-			if err := v.do(&done, request{method: b.how.Method(), path: v.as(b.how), query: url.Values{b.filter: part}}); err != nil {
+			if err := v.do(&done, request{method: b.how.Method(), path: v.as(b.how), query: url.Values{b.id() + "s": part}, header: header}); err != nil {
 				return fmt.Errorf("after %s: %w", pluralText(n, b.one, b.many), err)
 			}
 			n += done.Cancelled + done.Deleted + len(done.Responses) + len(done.WorkflowRuns)

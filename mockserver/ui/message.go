@@ -2,6 +2,8 @@ package ui
 
 import (
 	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -50,13 +53,15 @@ func (v *visit) narrowed(list string) (url.Values, error) {
 		return query, nil
 	}
 	var found struct{ Hits []struct{ ID string } }
-	err := v.get(&found, "search", url.Values{"q": {"kind:" + kind[0] + " " + words}, "count": {"1000"}})
+	if err := v.get(&found, "search", url.Values{"q": {"kind:" + kind[0] + " " + words}, "count": {"1000"}}); err != nil {
+		return query, err
+	}
 	ids := []string{"none"}
 	for _, hit := range found.Hits {
 		ids = append(ids, hit.ID)
 	}
 	query.Set(kind[1], strings.Join(ids, ","))
-	return query, err
+	return query, nil
 }
 
 // searchedLists are the kind of search and the filter for ids of each list.
@@ -65,11 +70,15 @@ var searchedLists = map[string][2]string{"dlq": {"dlq", "dlqId"}, "messages": {"
 // filterFields are the query fields of a list; q are words and filters of a search.
 var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
-// list loads a list with the filters of the view. query has these filters, and asks for one entry.
+// list loads a list with the filters of the view, without words that the search refuses: "wrong" has
+// the reason. query has these filters, and asks for one entry.
 func (v *visit) list(path string) (d doc, query url.Values, err error) {
-	if query, err = v.narrowed(path); err != nil {
+	query, err = v.narrowed(path)
+	wrong := refusal(err, http.StatusBadRequest)
+	if query == nil || err != nil && wrong == "" {
 		return nil, nil, err
 	}
+	d = doc{"wrong": wrong}
 	err = v.get(&d, path, query)
 	query.Del("cursor")
 	query.Del("sort")
@@ -158,16 +167,11 @@ func (a *attempt) Signature() *signature { return decodeSignature(a.Request.Head
 
 // logged is an event of a message.
 type logged struct {
-	Time             int64
-	State            string
-	Error            string
-	Cause            string // the error in words
-	ResponseStatus   int
-	ResponseBody     string
-	ResponseHeaders  map[string][]string
-	NextDeliveryTime int64
-	RetryRule        string
-	DlqID            string
+	api.LogRow
+	ResponseBody    string
+	ResponseHeaders map[string][]string
+	RetryRule       string
+	DlqID           string
 
 	ResponseBodyBase64 string
 	ResponseBodyNote   string // why it is not the whole answer
@@ -239,6 +243,7 @@ type letter struct {
 	Reasons    []doc
 	DlqID      string
 	Failure    doc
+	Alike      notice // the entries of the DLQ with the same cause
 	Lineage    []doc
 	Trace      struct{ URL string }
 	Timeline   []moment
@@ -282,7 +287,17 @@ func messageView(v *visit, id string) (any, error) {
 	l.Form = formOf(&l, v.access)
 	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
-	return &l, nil
+	if l.DlqID == "" {
+		return &l, nil
+	}
+	var d struct{ Entries []doc }
+	err := v.get(&d, "dlq", url.Values{"url": {l.Message.URL}, "count": {"1000"}})
+	for _, n := range failures(d.Entries, v.frame()) {
+		if slices.Contains(strings.Split(n.Pick, ","), l.DlqID) {
+			l.Alike = n
+		}
+	}
+	return &l, err
 }
 
 // timelineOf combines events and deliveries: an attempt lasts from the event ACTIVE to
@@ -333,6 +348,23 @@ type signature struct {
 	Token  string
 	Header string
 	Claims string
+}
+
+// By is what has made the signature: a key among the variables of the account.
+func (s *signature) By(a api.Account) string {
+	by := "of no key of this account"
+	if strings.Contains(s.Claims, "***") {
+		by = "not checked: it contains a credential"
+	}
+	at := strings.LastIndexByte(s.Token, '.')
+	for _, v := range a.Env {
+		h := hmac.New(sha256.New, []byte(v.Value))
+		h.Write([]byte(s.Token[:at]))
+		if base64.RawURLEncoding.EncodeToString(h.Sum(nil)) == s.Token[at+1:] {
+			by = "valid, " + v.Name // that of the dialect follows the neutral one
+		}
+	}
+	return by
 }
 
 // decodeSignature decodes the signature in the headers of a delivery; nil if there is none.
@@ -408,28 +440,25 @@ func (f *publishForm) Large() bool { return len(f.Body) > mostForm }
 // curlCommand is the curl command that publishes the same message.
 func curlCommand(a api.Account, f *publishForm) string {
 	var b strings.Builder
-	data := "--data-raw " + shellQuoted(f.Body)
+	data := "--data-raw " + clip.Shell(f.Body)
 	switch {
 	case f.Large():
 		data = "--data-binary @body.bin  # larger than what fits into a command line: take it from the API"
 	case f.Binary:
-		fmt.Fprintf(&b, "printf %%s %s | base64 -d | ", shellQuoted(f.Body))
+		fmt.Fprintf(&b, "printf %%s %s | base64 -d | ", clip.Shell(f.Body))
 		data = "--data-binary @-"
 	case f.Body == "":
 		data = ""
 	}
-	fmt.Fprintf(&b, "curl -X POST %s \\\n  -H %s", shellQuoted(a.URL+route.PublishMessage.Path(f.Destination)), shellQuoted("Authorization: Bearer "+a.Token))
+	fmt.Fprintf(&b, "curl -X POST %s \\\n  -H %s", clip.Shell(a.URL+route.PublishMessage.Path(f.Destination)), clip.Shell("Authorization: Bearer "+a.Token))
 	for line := range strings.Lines(f.Headers) {
-		fmt.Fprintf(&b, " \\\n  -H %s", shellQuoted(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(&b, " \\\n  -H %s", clip.Shell(strings.TrimSuffix(line, "\n")))
 	}
 	if data != "" {
 		b.WriteString(" \\\n  " + data)
 	}
 	return b.String()
 }
-
-// shellQuoted quotes a text for a shell.
-func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // sendMessage publishes a message or triggers a run, and redirects to it.
 func sendMessage(how route.Route) func(*visit, form) error {

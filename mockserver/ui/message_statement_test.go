@@ -366,3 +366,64 @@ func TestStatementOfAnAttemptInFlight(t *testing.T) {
 	expect.Contains(t, "the cancelled attempt", attempt(), "POST "+app.URL)
 	expect.Lacks(t, "the cancelled attempt", attempt(), "in flight")
 }
+
+// TestStatementOfOthersThatFailed compares what a failed message says about others with the group of its
+// entry in the DLQ, where the link leads.
+func TestStatementOfOthersThatFailed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "https://shop.test/ship", Answers: []mockserver.Answer{{Status: "500", Body: "warehouse closed"}, {Status: "500", Body: "warehouse closed"}, {Status: "500", Body: "warehouse closed"}, {Status: "503"}}})
+	u.Stub("https://shop.test/mail", 500)
+	send := func(path string) string {
+		id := u.Publish("https://shop.test/"+path, nil, "Svc-Retries: 0")
+		u.Settle()
+		return id
+	}
+	first := send("ship")
+	send("ship")
+	send("ship")
+	other, alone := send("ship"), send("mail")
+	why := read(t, u, "ui/messages/"+first).at("view").first("section", "why")
+	expect.Contains(t, "the reason", why.text(), "2 other messages to /ship failed the same way.")
+	link := why.all("a", "")[0]
+	expect.Equal(t, "the link", link.text(), "Show all 3")
+	groups := texts(read(t, u, strings.TrimPrefix(link.is("href"), "/_understudy/")).at("view").all("tr", "group"))
+	expect.True(t, "the link leads to the group", slices.ContainsFunc(groups, func(text string) bool { return strings.Contains(text, "3 messages to /ship") }))
+	for name, id := range map[string]string{"another reason": other, "another destination": alone} {
+		expect.Lacks(t, "the reason of the message with "+name, read(t, u, "ui/messages/"+id).at("view").text(), "the same way")
+	}
+}
+
+// TestStatementOfWhatWasSentWith compares what the page says about a delivery with its headers.
+func TestStatementOfWhatWasSentWith(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://down.test/*", 503)
+	id := u.Publish("https://down.test/x", []byte("hello"), "Svc-Retries: 1")
+	u.Advance(time.Hour)
+	sent := func(attempt int) string {
+		return read(t, u, fmt.Sprintf("ui/messages/%s?attempt=%d", id, attempt)).at("view").first("section", "sent").text()
+	}
+	known := fetch[struct {
+		CurrentSigningKey string
+		Env               []struct{ Name, Value string }
+	}](t, u, "/_understudy/accounts/"+account(t, u))
+	variable := ""
+	for _, v := range known.Env {
+		if v.Value == known.CurrentSigningKey {
+			variable = v.Name
+		}
+	}
+	deliveries := u.Deliveries()
+	expect.Equal(t, "number of deliveries", len(deliveries), 2)
+	for i, d := range deliveries {
+		expect.Contains(t, "what the attempt was sent with", sent(i+1), "Sent with Signature valid, "+variable+" Message ID "+d.Request.Header.Get("Svc-Message-Id")+" Retried "+d.Request.Header.Get("Svc-Retried"))
+	}
+	request(t, u, http.MethodPost, "/v2/keys/rotate", "")
+	request(t, u, http.MethodPost, "/v2/keys/rotate", "")
+	expect.Contains(t, "after the key was rotated away", sent(1), "Signature of no key of this account")
+	secret := u.Publish("https://down.test/x?token=hidden-credential", nil, "Svc-Retries: 0")
+	u.Settle()
+	id = secret
+	expect.Contains(t, "of a hidden credential", sent(1), "Signature not checked: it contains a credential")
+}

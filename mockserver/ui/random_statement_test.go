@@ -42,7 +42,7 @@ func TestStatementsOfRandomStates(t *testing.T) {
 func randomAct(t *testing.T, u *mockserver.TestServer, w *orders, random *rand.Rand, i int) string {
 	t.Helper()
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
-	act := pick("good", "good", "bad", "bad", "later", "held", "pause", "resume", "advance", "advance", "advance", "run", "failing run", "cancel", "retry", "delete", "schedule", "reset")
+	act := pick("good", "good", "bad", "bad", "later", "held", "pause", "resume", "advance", "advance", "advance", "run", "failing run", "cancel", "retry", "delete", "schedule", "reset", "again", "notify", "enqueue", "pause queue")
 	switch act {
 	case "good":
 		u.Publish("https://app.test/"+pick("order", "mail"), []byte(`{"n":1}`), "Svc-Label: "+pick("shop", "mail"))
@@ -67,6 +67,18 @@ func randomAct(t *testing.T, u *mockserver.TestServer, w *orders, random *rand.R
 		}
 	case "retry", "delete":
 		press(t, u, "dlq."+act+"Some", "sure", "yes", "label", pick("", "shop"))
+	case "again":
+		failed(w, fmt.Sprintf("wfr_%d", i))
+		press(t, u, pick("dlq.resumeSome", "dlq.restartSome"), "sure", "yes")
+	case "notify":
+		for _, waiter := range fetch[struct{ Waiters []struct{ EventID string } }](t, u, "/_understudy/waiters").Waiters {
+			press(t, u, "event.notify", "event", waiter.EventID, "data", "1")
+		}
+	case "enqueue":
+		request(t, u, http.MethodPost, "/v2/enqueue/mails/https://"+pick("app", "down")+".test/mail", "", "Svc-Delay", pick("1s", "1h"))
+	case "pause queue":
+		press(t, u, "queue.put", "name", "mails", "parallelism", "1")
+		press(t, u, "queue."+pick("pause", "resume"), "name", "mails")
 	case "schedule":
 		request(t, u, http.MethodPost, "/v2/schedules/https://app.test/tick", "", "Svc-Cron", "0 */6 * * *", "Svc-Schedule-Id", "tick")
 	case "reset":
@@ -135,6 +147,16 @@ func statementsOfAll(t *testing.T, u *mockserver.TestServer) {
 			}
 			got = append(got, rows...)
 		}
+		ids := []string{}
+		for _, r := range append(append(known.Messages, known.Runs...), known.Entries...) {
+			ids = append(ids, map[string]string{"messages": r.MessageID, "runs": r.WorkflowRunID, "dlq": r.DlqID}[list])
+		}
+		for _, id := range ids[:min(len(ids), 4)] {
+			whyStatements(t, u, list, id)
+		}
+		if list == "runs" {
+			compareStatements(t, u, ids)
+		}
 		if list == "dlq" { // the groups change the order
 			slices.Sort(want)
 			slices.Sort(got)
@@ -146,9 +168,16 @@ func statementsOfAll(t *testing.T, u *mockserver.TestServer) {
 		return fetch[struct{ All int }](t, u, "/_understudy/dlq?count=1&source="+source).All
 	}
 	expect.Contains(t, "statistics", statistics.text(), fmt.Sprintf("%s and %s in the DLQ", clip.Counted(dead("message"), "message", "messages"), clip.Counted(dead("workflow"), "run", "runs")))
+	statisticsStatements(t, u, "1d")
+	for _, words := range []string{"order", "ship", "label:shop"} {
+		searchStatements(t, u, words)
+	}
 	for _, filter := range []string{"", "label=shop", "q=order", "url=https://down.test", "label=mail&state=FAILED"} {
 		tabStatements(t, u, "messages", filter)
-		tabStatements(t, u, "runs", filter)
+		tabStatements(t, u, "runs", strings.Replace(filter, "state=", "state=RUN_", 1))
+		if !strings.Contains(filter, "state=") { // which the DLQ does not have
+			tabStatements(t, u, "dlq", filter)
+		}
 	}
 }
 
@@ -162,21 +191,23 @@ func tabStatements(t *testing.T, u *mockserver.TestServer, list, filter string) 
 	words := asked.Get("q")
 	asked.Del("q")
 	asked.Del("state")
-	asked.Set("count", "1000")
+	asked.Set("count", map[bool]string{true: "100", false: "1000"}[list == "dlq"])
 	hits := map[string]bool{}
 	for _, hit := range fetch[struct{ Hits []struct{ ID string } }](t, u, "/_understudy/search?count=1000&q="+url.QueryEscape(strings.TrimSpace("kind:"+strings.TrimSuffix(list, "s")+" "+words))).Hits {
 		hits[hit.ID] = true
 	}
 	want := map[string]int{}
-	found := fetch[struct{ Messages, Runs []row }](t, u, "/_understudy/"+list+"?"+asked.Encode())
-	for _, r := range append(found.Messages, found.Runs...) {
-		if words == "" || hits[map[bool]string{true: r.MessageID, false: r.WorkflowRunID}[list == "messages"]] {
-			want[cmp.Or(r.WorkflowState, r.State)]++
+	found := fetch[struct{ Messages, Runs, Entries []row }](t, u, "/_understudy/"+list+"?"+asked.Encode())
+	for _, r := range append(append(found.Messages, found.Runs...), found.Entries...) {
+		if words == "" || hits[map[string]string{"messages": r.MessageID, "runs": r.WorkflowRunID, "dlq": r.DlqID}[list]] {
+			want[cmp.Or(r.WorkflowState, r.State, r.Source)]++
 		}
 	}
-	for _, tab := range read(t, u, "ui/"+list+"?"+filter).at("view").first("p", "tabs").all("a", "") {
+	tabs := read(t, u, "ui/"+list+"?"+filter).at("view").first("p", "tabs").all("a", "")
+	expect.Equal(t, "number of tabs of "+list+"?"+filter, len(tabs), map[string]int{"messages": 7, "runs": 5, "dlq": 3}[list])
+	for _, tab := range tabs {
 		address, _ := url.Parse(tab.is("href"))
-		if state := address.Query().Get("state"); state != "" {
+		if state := cmp.Or(address.Query().Get("state"), address.Query().Get("source")); state != "" && tab.first("span", "count").Node != nil {
 			expect.Equal(t, fmt.Sprintf("%s of %s?%s", state, list, filter), tab.first("span", "count").text(), strconv.Itoa(want[state]))
 		}
 	}

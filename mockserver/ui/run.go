@@ -195,7 +195,7 @@ func (f *flow) compareEarlier(v *visit) {
 	f.Earlier = map[string]float64{}
 	for i := range earlier.Spans {
 		for _, p := range earlier.Spans[i].Tried() {
-			f.Earlier[earlier.Spans[i].key()] += p.DurationMs
+			f.Earlier[earlier.Spans[i].Key()] += p.DurationMs
 		}
 	}
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -32,8 +31,7 @@ func searchResults(v *visit) (any, error) {
 		query.Set("cursor", cursor)
 	}
 	err := v.get(&f, "search", query)
-	if said, ok := errors.AsType[*failure](err); ok && said.Status == http.StatusBadRequest {
-		f.Wrong = said.Text
+	if f.Wrong = refusal(err, http.StatusBadRequest); f.Wrong != "" {
 		return &f, nil
 	}
 	f.fold()

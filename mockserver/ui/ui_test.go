@@ -334,6 +334,34 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestInvalidWordInAFilter types a word that the search refuses: the list stays, with a line beside the
+// box that has the error, and buttons for all that match change nothing.
+func TestInvalidWordInAFilter(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	w.trigger("waits")
+	u.Stub("https://down.test/*", 503)
+	u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+	id := u.Publish("https://app.test/later", nil, "Svc-Delay: 1h")
+	u.Settle()
+	const words = "state:lost"
+	refused := fetch[struct{ Error string }](t, u, "/_understudy/search?q=kind:message+"+words)
+	for _, list := range []string{"messages", "runs", "dlq"} {
+		t.Run(list, func(t *testing.T) {
+			page := read(t, u, "ui/"+list+"?q="+words).at("view")
+			box := page.first("form", "words")
+			expect.Equal(t, "the box", box.first("input", "").is("value"), words)
+			expect.Equal(t, "the line beside it", box.first("p", "cause").text(), refused.Error)
+			rows := texts(read(t, u, "ui/"+list).at("view").first("table", "dense").all("tr", ""))
+			expect.True(t, "the list has rows", len(rows) > 1)
+			expect.Equal(t, "rows", texts(page.first("table", "dense").all("tr", "")), rows)
+		})
+	}
+	expect.Contains(t, "answer of the button", press(t, u, "message.cancelSome", "q", words, "sure", "yes"), "state:lost")
+	expect.Equal(t, "state of a message of the list", fetch[struct{ Row struct{ State string } }](t, u, "/_understudy/messages/"+id).Row.State, "CREATED")
+}
+
 // TestMessagesOfTwoServers uses two servers at one host in one browser, which sends cookies to
 // all ports: the message of a button appears on the page of its server only.
 func TestMessagesOfTwoServers(t *testing.T) {

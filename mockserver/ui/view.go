@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 // templates are name and name.one.
 type view struct {
 	name, title string
-	key         string // key to press after g
+	key         string // key to press after g; "" for views that are not in the navigation
 	group       string // heading above it in the navigation, if it is the first of its group
 	load        func(*visit) (any, error)
 	one         func(*visit, string) (any, error)
@@ -46,21 +45,15 @@ func init() {
 		{"history", "History", "h", "", historyView, nil},
 		{"statistics", "Statistics", "t", "", statisticsView, nil},
 		{"indexes", "Search & vector", "i", "", indexesView, nil},
+		{"fleet", "Fleet", "e", "", fleetOf, nil}, // the navigation has it only in a fleet
+		{"search", "Search", "", "", searchResults, nil},
+		{"ask", "Confirm", "", "", nil, confirmText},
+		{"body", "Body", "", "", nil, bodyText},
+		{"compare", "Compare", "", "", nil, comparedThings},
 	}
 }
 
-// searchView shows the results of the search box above every view.
-var searchView = view{name: "search", title: "Search", load: searchResults}
-
-// askView asks for confirmation of a button. It is not in the navigation.
-var askView = view{name: "ask", title: "Confirm", one: confirmText}
-
 func viewNamed(name string) *view {
-	for _, v := range []*view{&askView, &bodyView, &compareView, &fleetView, &searchView} {
-		if v.name == name {
-			return v
-		}
-	}
 	for i := range allViews {
 		if allViews[i].name == name {
 			return &allViews[i]
@@ -104,8 +97,8 @@ func (f *frame) Views() []navigation {
 		counts["messages"] += f.Now.Messages[state]
 	}
 	var list []navigation
-	for _, v := range slices.Concat(allViews, []view{fleetView}) {
-		if v.name == "history" && !f.Now.Journal || v.name == "fleet" && !f.Fleet {
+	for _, v := range allViews {
+		if v.key == "" || v.name == "history" && !f.Now.Journal || v.name == "fleet" && !f.Fleet {
 			continue
 		}
 		list = append(list, navigation{v.name, v.title, f.Link(v.name), v.key, v.group, counts[v.name], v.name == f.Name})
@@ -212,9 +205,6 @@ func (f *frame) SomeAccounts() []string { return f.Accounts[:min(len(f.Accounts)
 func (f *frame) Raw(list string) string {
 	return controlRoot + list + "/" + url.PathEscape(f.ID) + f.search(nil)
 }
-
-// Blank is an empty form for a new message.
-func (f *frame) Blank() *publishForm { return &publishForm{} }
 
 // More is the address of the next page of the view.
 func (f *frame) More(cursor any) string { return f.With("cursor", text(cursor)) }

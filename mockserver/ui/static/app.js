@@ -232,6 +232,8 @@ function showPicked() {
   for (const box of boxes) box.checked = picked.has(box.dataset.pick);
   bar.hidden = picked.size === 0;
   bar.querySelector("output").textContent = `${picked.size} selected`;
+  const copies = bar.querySelector("[data-copy-text]");
+  if (copies) copies.dataset.copyText = [...picked].join("\n");
   for (const part of bar.querySelectorAll("[data-of]")) {
     const fits = boxes.filter((box) => box.checked && (part.dataset.of || box.dataset.kind) === box.dataset.kind);
     part.hidden = fits.length === 0;
