@@ -303,3 +303,10 @@ func TestPageUsesTheNamesOfTheAccount(t *testing.T) {
 		}
 	}
 }
+
+// A client without names of a dialect reads those of the published clients.
+func TestARefusalWithoutNamesHasThoseOfTheClients(t *testing.T) {
+	t.Parallel()
+	u, d := auto(t)
+	newClient(t, u).do("POST", "/v2/publish/https://app.test/", "", "Authorization:").refused(401, "query parameter "+d.TokenQuery)
+}

@@ -108,6 +108,18 @@ func TestLogOfRequests(t *testing.T) {
 	book.want(t, "request refused", map[string]any{"level": "WARN", "status": float64(http.StatusBadRequest), "path": "/v2/publish/https://app.test/", "page": u.URL() + "/_understudy/ui/requests"})
 	expect.Contains(t, "reason", book.lines(t, "request refused")[0]["reason"].(string), "Svc-Retries")
 	book.want(t, "with a warning", map[string]any{"level": "WARN"})
+	t.Run("at the time of the account, those of the control API included", func(t *testing.T) {
+		u, c, book := withLog(t)
+		u.Advance(24 * time.Hour)
+		c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Retries: many")
+		c.do("GET", "/_understudy/runs?state=none", "")
+		now := u.Now().UTC().Format(time.RFC3339Nano)
+		for _, line := range book.lines(t, "request refused") {
+			if line["time"] != now {
+				t.Errorf("time %v, want %v", line["time"], now)
+			}
+		}
+	})
 	t.Run("without those of the page", func(t *testing.T) {
 		_, c, book := withLog(t)
 		for _, path := range []string{"", "ui/messages", "ui/messages/none", "ui/runs/none", "ui/keys"} {

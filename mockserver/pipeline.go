@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gorilla/mux"
 
@@ -147,6 +146,9 @@ func (s *Server) respond(w http.ResponseWriter, v *visit) (out response.Response
 		return response.Response{}, err
 	}
 	if admitted != nil {
+		if s.tenants.Auto() && c.Named.Dialect == nil {
+			c.Dialect = s.tenants.Usual(s.tenants.First())
+		}
 		return response.Response{}, admitted
 	}
 	for {
@@ -405,10 +407,7 @@ func (s *Server) record(c *request.Call, x *Exchange) {
 	if isControl(c) || x.Method == http.MethodOptions {
 		return
 	}
-	home := c.Tenant
-	if home == nil {
-		home = s.tenants.First()
-	}
+	home := cmp.Or(c.Tenant, s.tenants.First())
 	x.At, x.Account = s.tenants.Stamp(home), home.ID
 	x.Request = Message{Header: c.Sent, Body: c.SentBody} // with the names that the client sent
 	for i, text := range x.Problems {
@@ -554,16 +553,13 @@ func (s *Server) tellRequest(c *request.Call, x *Exchange, err error) {
 	if reason == "" || !log.Enabled(context.Background(), slog.LevelWarn) || c.Request.Context().Value(forPage{}) != nil {
 		return
 	}
-	line := slog.NewRecord(time.UnixMilli(x.At).UTC(), slog.LevelWarn, text, 0)
+	w := cmp.Or(c.Tenant, s.tenants.First())
+	line := slog.NewRecord(w.Account.Now().UTC(), slog.LevelWarn, text, 0)
 	line.AddAttrs(slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", response.Shorten(x.Path)))
 	if status > 0 {
 		line.AddAttrs(slog.Int("status", status))
 	}
 	if c.Op == nil || c.Op.Area != "control_url" { // the page does not list calls of the control API
-		w := c.Tenant
-		if w == nil {
-			w = s.tenants.First()
-		}
 		line.AddAttrs(slog.String("page", s.pageURL(w, "requests")))
 	}
 	_ = log.Handler().Handle(context.Background(), line) // nobody can be told

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -74,42 +73,61 @@ func TestMCPEnds(t *testing.T) {
 
 const agentsPage = "../../docs/agents.md"
 
-// TestGeneratedTranscript records a session that finds a planted failure, for the documentation.
+// TestGeneratedTranscript records a session for the documentation: the cause of a planted failure in
+// two calls, an event for a run that waits, and a stubbed provider.
 func TestGeneratedTranscript(t *testing.T) {
 	u := mockserver.RunT(t, mockserver.Config{Seed: 7, Clock: "manual"})
+	u.Stub("https://app.test/*", 200)
 	u.Script(stub.Stub{URL: "https://shop.test/*", Answers: []stub.Answer{{Status: "500", Body: "TypeError: Cannot read properties of undefined (reading 'price')\n    at total (/app/src/cart.js:41:18)\n    at checkout (/app/src/checkout.js:12:9)"}}})
+	expect.Nil(t, "fixture", u.Load(mockserver.Fixture{Name: "run.yaml", Text: []byte("runs: [{id: wfr_order, url: https://app.test/order, state: RUN_STARTED, steps: [{name: reserve}], waits: [{event: paid, timeout: 1d}]}]")}))
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: u.URL() + "/_understudy/mcp", DisableStandaloneSSE: true}, nil)
 	expect.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(); http.DefaultTransport.(*http.Transport).CloseIdleConnections() })
 	var b strings.Builder
-	call := func(name string, arguments map[string]any, shown bool) (answer struct{ Result any }) {
+	show := func(name string, arguments any, text string) {
+		said, _ := json.Marshal(arguments)
+		b.WriteString("**" + name + "** `" + string(said) + "`\n\n```json\n" + strings.ReplaceAll(text, u.URL(), "http://127.0.0.1:8080") + "\n```\n\n")
+	}
+	call := func(name string, arguments map[string]any, shown bool) (answer struct{ Result any }, text string) {
 		t.Helper()
 		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 		if err != nil || result.IsError {
 			t.Fatal(name, err, result)
 		}
-		text := result.Content[0].(*mcp.TextContent).Text
+		text = result.Content[0].(*mcp.TextContent).Text
 		expect.Nil(t, "answer", json.Unmarshal([]byte(text), &answer))
 		if shown {
-			said, _ := json.Marshal(arguments)
-			text = strings.ReplaceAll(text, u.URL(), "http://127.0.0.1:8080")
-			text = regexp.MustCompile(`"real":\d+`).ReplaceAllString(text, `"real":1767225600000`)
-			text = regexp.MustCompile(`"realISO":"[^"]*"`).ReplaceAllString(text, `"realISO":"2026-01-01T00:00:00.000Z"`)
-			b.WriteString("**" + name + "** `" + string(said) + "`\n\n```json\n" + text + "\n```\n\n")
+			show(name, arguments, text)
 		}
-		return answer
+		return answer, text
 	}
 	call("trigger", map[string]any{"workflowUrl": "https://shop.test/checkout", "body": map[string]any{"items": []any{map[string]any{"sku": "blue-shoes"}}}, "options": map[string]any{"Retries": "0"}}, false)
 	call("settle", map[string]any{}, false)
-	call("overview", map[string]any{}, true)
-	runs := call("list", map[string]any{"kind": "runs", "state": "RUN_FAILED"}, true)
-	text, _ := json.Marshal(runs.Result)
-	id := regexp.MustCompile(`wfr_\w+`).FindString(string(text))
-	why, _ := json.Marshal(call("why", map[string]any{"id": id}, true).Result)
-	expect.Contains(t, "cause", string(why), "/app/src/cart.js:41:18")
-	message := regexp.MustCompile(`msg_\w+`).FindString(string(why))
-	sent, _ := json.Marshal(call("deliveries", map[string]any{"messageId": message}, true).Result)
-	expect.Contains(t, "request", string(sent), base64.StdEncoding.EncodeToString([]byte(`{"items":[{"sku":"blue-shoes"}]}`)))
+	began, err := json.Marshal(s.InitializeResult())
+	expect.Nil(t, "initialize", err)
+	show("initialize", map[string]any{"protocolVersion": s.InitializeResult().ProtocolVersion}, string(began))
+
+	b.WriteString("Why did the checkout fail?\n\n")
+	_, runs := call("list", map[string]any{"kind": "runs", "state": "RUN_FAILED"}, true)
+	_, why := call("why", map[string]any{"id": regexp.MustCompile(`wfr_\w+`).FindString(runs)}, true)
+	expect.Contains(t, "cause", why, "/app/src/cart.js:41:18")
+
+	b.WriteString("The order waits for its payment. `why` names the tool that ends the wait, with its arguments:\n\n")
+	waits, _ := call("why", map[string]any{"id": "wfr_order"}, true)
+	next := waits.Result.(map[string]any)["next"].([]any)[0].(map[string]any)
+	expect.Equal[any](t, "tool", next["tool"], "notify")
+	call("notify", next["arguments"].(map[string]any), true)
+	call("settle", map[string]any{}, false)
+	_, run := call("get", map[string]any{"id": "wfr_order"}, false)
+	expect.Contains(t, "waiters", run, `"waiters":[]`)
+
+	b.WriteString("The provider is down once, and then answers:\n\n")
+	call("stub", map[string]any{"url": "https://payments.test/*", "answers": []any{503, 200}}, true)
+	_, sent := call("publish", map[string]any{"destination": "https://payments.test/charge", "body": map[string]any{"order": 7}}, true)
+	call("advance", map[string]any{"by": "1h"}, true)
+	_, made := call("deliveries", map[string]any{"messageId": regexp.MustCompile(`msg_\w+`).FindString(sent)}, false)
+	expect.Equal(t, "statuses", strings.Join(regexp.MustCompile(`"status":\d+`).FindAllString(made, -1), " "), `"status":503 "status":200`)
+
 	tools, err := s.ListTools(t.Context(), nil)
 	expect.Nil(t, "tools", err)
 	var rows strings.Builder

@@ -81,7 +81,7 @@ type CtlCmd struct {
 	Advance  ctlAdvance  `cmd:"" ids:"next,idle" help:"Advance a manual clock, and wait for everything that becomes due." example:"understudy ctl advance 24h\nunderstudy ctl advance next\nunderstudy ctl advance idle"`
 	Settle   ctlSettle   `cmd:"" help:"Wait until no attempt is ready or in flight." example:"understudy ctl settle --timeout 30s"`
 	Messages ctlMessages `cmd:"" help:"List messages, or show one with its attempts and the body of its answer." example:"understudy ctl messages --state failed\nunderstudy ctl messages msg_01J8Z"`
-	Runs     ctlRuns     `cmd:"" help:"List workflow runs with the step that failed and why, or show the steps of one." example:"understudy ctl runs --state run_failed\nunderstudy ctl runs wfr_01J8Z"`
+	Runs     ctlRuns     `cmd:"" help:"List workflow runs with the step that failed and why, or show the steps of one." example:"understudy ctl runs --state failed\nunderstudy ctl runs wfr_01J8Z"`
 	DLQ      struct {
 		List    ctlDLQ   `cmd:"" default:"withargs" help:"List the dead letter queue, or show an entry." example:"understudy ctl dlq\nunderstudy ctl dlq --destination https://app.example.com/"`
 		Retry   ctlVerbs `cmd:"" ids:"dlq" do:"retryDLQMessage" says:"{{.id}} is retried as message {{.messageId}}." help:"Publish messages of the DLQ again." example:"understudy ctl dlq retry 1795426105180-2"`
@@ -112,7 +112,7 @@ type CtlCmd struct {
 	} `cmd:"" aliases:"key,flow" help:"List flow-control keys, and pause or resume one."`
 	Groups     ctlNoun     `cmd:"" help:"List URL groups with their endpoints." example:"understudy ctl groups"`
 	Waiters    ctlNoun     `cmd:"" help:"List the workflow runs that wait for an event." example:"understudy ctl waiters"`
-	Events     ctlEvents   `cmd:"" set:"follow=false" help:"List the events of the log, or follow them." example:"understudy ctl events --state error\nunderstudy ctl events --follow"`
+	Events     ctlEvents   `cmd:"" set:"follow=false" help:"List the events of the log, or follow them." example:"understudy ctl events --state attempt-failed\nunderstudy ctl events --follow"`
 	Tail       ctlEvents   `cmd:"" set:"follow=true" set:"count=10" help:"Print the latest events of the log, and then each as it happens: events --follow." example:"understudy ctl tail\nunderstudy ctl tail --state failed"`
 	Undo       ctlUndo     `cmd:"" help:"List the undo points of an account, go back to one, or create one." example:"understudy ctl undo --keep 'cancel all'\nunderstudy ctl undo undo_1"`
 	Publish    ctlPublish  `cmd:"" help:"Publish a message." example:"understudy ctl publish http://localhost:3000/api/hook '{\"order\":7}' --retries 1\nunderstudy ctl publish http://localhost:3000/api/hook --file order.json"`
@@ -296,18 +296,13 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	if len(k.Answers) == 0 {
 		return usageError("<answers>: missing: must be one or more of STATUS[:BODY], such as 503 or 200:ok")
 	}
-	var list []any
-	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
-		return err
-	}
 	answers := []stub.Answer{}
 	for _, text := range k.Answers {
 		answer := stub.ParseAnswer(text)
 		answer.Delay = cmp.Or(answer.Delay, k.Delay)
 		answers = append(answers, answer)
 	}
-	added := append([]any{stub.Stub{URL: k.URL, Answers: answers}}, list...)
-	return c.Ctl.show(e, http.MethodPut, "stubs", added, tables["stub"])
+	return c.Ctl.show(e, http.MethodPost, "stubs", stub.Stub{URL: k.URL, Answers: answers}, tables["stub"])
 }
 
 // load replaces all stubs by the stubs in a file.
@@ -423,12 +418,6 @@ func verbOf(at *kong.Context, kind string) *kong.Node {
 // call sends a request and decodes the JSON answer into answer, or copies it to an io.Writer.
 // An error has the server's text.
 func (c *remote) call(e *env, method, path string, q url.Values, body, answer any) error {
-	if q == nil {
-		q = url.Values{}
-	}
-	if c.Account != "" {
-		q.Set("account", c.Account)
-	}
 	var reader io.Reader = http.NoBody
 	switch raw := body.(type) {
 	case nil:
@@ -443,17 +432,9 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		}
 		reader = bytes.NewReader(b)
 	}
-	target := c.URL.base() + "/_understudy/" + path
-	if len(q) > 0 {
-		target += "?" + q.Encode()
-	}
-	r, err := http.NewRequestWithContext(e.ctx, method, target, reader)
+	r, err := c.request(e, method, path, q, reader)
 	if err != nil {
-		return usageError("--url: invalid value %q: %w", c.URL, err)
-	}
-	maps.Copy(r.Header, c.header)
-	if c.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.Token)
+		return err
 	}
 	response, err := c.do(r)
 	if err != nil {
@@ -471,21 +452,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		return command.Fail(command.ExitUnreachable, err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
-		var refused struct{ Error string }
-		if why := spec.WrongScheme(target, string(text)); why != "" {
-			return command.Fail(command.ExitUnreachable, fmt.Errorf("stand-in unreachable at %s: %w", c.URL, wrongScheme(why)))
-		}
-		if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
-			return command.Fail(command.ExitUnreachable, fmt.Errorf("%s is not a stand-in: it answers %s", c.URL, response.Status))
-		}
-		code := command.ExitFailed
-		if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnauthorized {
-			code = command.ExitUsage
-		}
-		if c.flags != nil {
-			refused.Error = c.flags.Replace(refused.Error)
-		}
-		return command.Fail(code, errors.New(refused.Error+c.helpOn(response)))
+		return c.refusal(response, text)
 	}
 	for name, values := range response.Header {
 		if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
@@ -499,6 +466,44 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		return command.Fail(command.ExitUnreachable, fmt.Errorf("%s is not a stand-in: its answer is not JSON", c.URL))
 	}
 	return nil
+}
+
+// request is a request to the control API, for the account and with the token.
+func (c *remote) request(e *env, method, path string, q url.Values, body io.Reader) (*http.Request, error) {
+	if q == nil {
+		q = url.Values{}
+	}
+	if c.Account != "" {
+		q.Set("account", c.Account)
+	}
+	r, err := http.NewRequestWithContext(e.ctx, method, strings.TrimSuffix(c.URL.base()+"/_understudy/"+path+"?"+q.Encode(), "?"), body)
+	if err != nil {
+		return nil, usageError("--url: invalid value %q: %w", c.URL, err)
+	}
+	maps.Copy(r.Header, c.header)
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	return r, nil
+}
+
+// refusal is the error for a response that refuses a request.
+func (c *remote) refusal(response *http.Response, text []byte) error {
+	var refused struct{ Error string }
+	if why := spec.WrongScheme(response.Request.URL.String(), string(text)); why != "" {
+		return command.Fail(command.ExitUnreachable, fmt.Errorf("stand-in unreachable at %s: %w", c.URL, wrongScheme(why)))
+	}
+	if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
+		return command.Fail(command.ExitUnreachable, fmt.Errorf("%s is not a stand-in: it answers %s", c.URL, response.Status))
+	}
+	code := command.ExitFailed
+	if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnauthorized {
+		code = command.ExitUsage
+	}
+	if c.flags != nil {
+		refused.Error = c.flags.Replace(refused.Error)
+	}
+	return command.Fail(code, errors.New(refused.Error+c.helpOn(response)))
 }
 
 // helpOn is " (see URL)" with the documentation of a refusal that the response links to, ""

@@ -260,7 +260,7 @@ func (c *CtlCmd) dlqID(e *env, id string) (string, error) {
 		return "", err
 	}
 	if run.Row.DLQID == "" {
-		return "", command.Fail(command.ExitFailed, errors.New("run "+id+" is not in the DLQ (its state is "+run.Row.State+"): it has not failed, or was restarted or resumed before"))
+		return "", command.Fail(command.ExitFailed, errors.New("run "+id+" is not in the DLQ (its state is "+stateWord(run.Row.State)+"): it has not failed, or was restarted or resumed before"))
 	}
 	return run.Row.DLQID, nil
 }

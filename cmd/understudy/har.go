@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
-	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -26,7 +24,7 @@ const followPause = 200 * time.Millisecond
 
 // follow prints the entries of a stream as they arrive, until the server is gone. A stream also
 // ends when the account moves to another server of a fleet: then the next one starts.
-func (c *CtlCmd) follow(e *env, n *noun, l *listing, q url.Values) error {
+func (c *CtlCmd) follow(e *env, n *noun, q url.Values) error {
 	wanted := maps.Clone(q) // the stream of events has no filters
 	if n.path == n.follow {
 		wanted = nil
@@ -34,22 +32,16 @@ func (c *CtlCmd) follow(e *env, n *noun, l *listing, q url.Values) error {
 	} else {
 		q = url.Values{}
 	}
-	if c.Account != "" {
-		q.Set("account", c.Account)
-	}
-	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, c.URL.base()+"/_understudy/"+n.follow+"?"+q.Encode(), http.NoBody)
+	r, err := c.request(e, http.MethodGet, n.follow, q, http.NoBody)
 	if err != nil {
-		return usageError("%w", err)
-	}
-	if c.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.Token)
+		return err
 	}
 	write := func(data string) error {
 		_, err := fmt.Fprintln(e.out, data)
 		return err
 	}
 	if c.forPeople(e) { // times are those of the clock: a distance from now would not change
-		rows := l.stream(e.screen(&c.remote, &outputFlags{Absolute: true}, nil))
+		rows := tables[n.follow].stream(e.screen(&c.remote, &outputFlags{Absolute: true}, nil))
 		write = func(data string) error {
 			var entry row
 			if err := json.Unmarshal([]byte(data), &entry); err != nil {
@@ -68,7 +60,7 @@ func (c *CtlCmd) follow(e *env, n *noun, l *listing, q url.Values) error {
 		if err != nil {
 			return err
 		}
-		if err := f.read(response, n.follow); err != nil && e.ctx.Err() == nil {
+		if err := f.read(&c.remote, response); err != nil && e.ctx.Err() == nil {
 			return err
 		}
 		if f.last != "" {
@@ -89,15 +81,11 @@ type follower struct {
 }
 
 // read reads a stream until it ends.
-func (f *follower) read(response *http.Response, name string) error {
+func (f *follower) read(c *remote, response *http.Response) error {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(response.Body)
-		var refused struct{ Error string }
-		if json.Unmarshal(text, &refused) == nil && refused.Error != "" {
-			return command.Fail(command.ExitFailed, errors.New(refused.Error))
-		}
-		return fmt.Errorf("%s answered %s", name, response.Status)
+		return c.refusal(response, text)
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 64<<20)
@@ -141,10 +129,7 @@ func isWanted(data string, wanted url.Values) bool {
 			if !strings.HasPrefix(firstOf("url", "workflowUrl")(nil, event), values[0]) {
 				return false
 			}
-		case "label":
-			got = textOf(event["label"])
-			fallthrough
-		case "messageId", "workflowRunId":
+		case "label", "messageId", "workflowRunId":
 			if got != values[0] {
 				return false
 			}

@@ -123,13 +123,13 @@ type ctlFilters struct {
 type (
 	ctlMessages struct {
 		ctlFilters `embed:""`
-		State      []string `env:"-" ids:"CREATED,ACTIVE,RETRY,ERROR,DELIVERED,FAILED,CANCEL_REQUESTED,CANCELED" query:"state" help:"Only in this state, such as RETRY or FAILED; repeatable."`
+		State      []string `env:"-" ids:"CREATED,ACTIVE,RETRY,ERROR,DELIVERED,FAILED,CANCEL_REQUESTED,CANCELED,IN_PROGRESS" query:"state" help:"Only in this state, in the words of the table, such as failed or in-flight; repeatable."`
 		RunID      string   `name:"run" placeholder:"ID" env:"-" ids:"runs" query:"workflowRunId" help:"Only those of this workflow run."`
 		ID         string   `arg:"" optional:"" ids:"messages" help:"Show this message, with its attempts, its body and the body of its answer."`
 	}
 	ctlRuns struct {
 		ctlFilters `embed:""`
-		State      []string `env:"-" ids:"RUN_STARTED,RUN_SUCCESS,RUN_FAILED,RUN_CANCELED" query:"state" help:"Only in this state, such as RUN_FAILED; repeatable."`
+		State      []string `env:"-" ids:"RUN_STARTED,RUN_SUCCESS,RUN_FAILED,RUN_CANCELED,INVOKED,WAITER_ADDED" query:"state" help:"Only in this state, in the words of the table, such as failed or running; repeatable."`
 		ID         string   `arg:"" optional:"" ids:"runs" help:"Show this run, with its steps."`
 	}
 	ctlDLQ struct {
@@ -139,7 +139,7 @@ type (
 	}
 	ctlEvents struct {
 		ctlFilters `embed:""`
-		State      []string `env:"-" ids:"CREATED,ACTIVE,RETRY,ERROR,DELIVERED,FAILED,CANCELED,RUN_STARTED,RUN_SUCCESS,RUN_FAILED,RUN_CANCELED" query:"state" help:"Only events with this state, such as ERROR or RUN_FAILED; repeatable."`
+		State      []string `env:"-" ids:"CREATED,ACTIVE,RETRY,ERROR,DELIVERED,FAILED,CANCEL_REQUESTED,CANCELED,RUN_STARTED,RUN_SUCCESS,RUN_FAILED,RUN_CANCELED,INVOKED,WAITER_ADDED" query:"state" help:"Only events with this state, in the words of the table, such as failed or attempt-failed; repeatable."`
 		RunID      string   `name:"run" placeholder:"ID" env:"-" ids:"runs" query:"workflowRunId" help:"Only those of this workflow run."`
 		Message    string   `placeholder:"ID" env:"-" ids:"messages" query:"messageId" help:"Only those of this message."`
 		Follow     bool     `default:"${follow}" env:"-" help:"Print new events as they happen, one per line, until interrupted."`
@@ -161,7 +161,10 @@ type (
 // Run lists the noun of the command, or shows one.
 func (ctlNoun) Run(e *env, c *cli, at *kong.Context) error {
 	name, n := nounOf(at.Selected())
-	query, id := queryOf(at.Selected())
+	query, id, err := queryOf(at.Selected())
+	if err != nil {
+		return err
+	}
 	if n.match != "" {
 		query[n.match] = query["match"]
 		query.Del("match")
@@ -181,7 +184,7 @@ func (ctlNoun) Run(e *env, c *cli, at *kong.Context) error {
 	}
 	switch {
 	case follow:
-		return c.Ctl.follow(e, n, tables[map[string]string{"tail": "events"}[name]+strings.TrimPrefix(name, "tail")], query)
+		return c.Ctl.follow(e, n, query)
 	case har != "":
 		return c.Ctl.har(e, n.path, query, har)
 	case id != "":
@@ -208,33 +211,52 @@ func nounOf(node *kong.Node) (string, *noun) {
 }
 
 // queryOf reads the flags and arguments of a command with the tag query, and its optional id.
-func queryOf(node *kong.Node) (q url.Values, id string) {
+func queryOf(node *kong.Node) (q url.Values, id string, err error) {
 	q = url.Values{}
+	values := slices.Clone(node.Positional)
 	for _, f := range node.Flags {
-		addParameter(q, f.Value)
+		values = append(values, f.Value)
 	}
-	for _, p := range node.Positional {
-		addParameter(q, p)
-		if p.Name == "id" {
-			id = p.Target.String()
+	for _, v := range values {
+		if v.Name == "id" {
+			id = v.Target.String()
 		}
+		name := v.Tag.Get("query")
+		if name == "" || v.Target.IsZero() {
+			continue
+		}
+		text := fmt.Sprint(v.Target.Interface())
+		if list, ok := reflect.TypeAssert[[]string](v.Target); ok {
+			if name == "state" {
+				list, err = statesOf(v.Tag.Get("ids"), list)
+			}
+			text = strings.Join(list, map[bool]string{true: " ", false: ","}[name == "q"])
+		}
+		q.Set(name, text)
 	}
-	return q, id
+	return q, id, err
 }
 
-func addParameter(q url.Values, v *kong.Value) {
-	name := v.Tag.Get("query")
-	if name == "" || v.Target.IsZero() {
-		return
+// statesOf are the constants among names that are meant by words: those of the table, or the
+// constants.
+func statesOf(names string, words []string) (states []string, err error) {
+	spelled := strings.NewReplacer("-", " ", "_", " ", "cancelled", "canceled")
+	for _, word := range words {
+		var known []string
+		before := len(states)
+		for name := range strings.SplitSeq(names, ",") {
+			shown, typed := stateWord(name), spelled.Replace(strings.ToLower(word))
+			if typed == shown || typed == spelled.Replace(strings.ToLower(name)) {
+				states = append(states, name)
+			}
+			known = append(known, shown)
+		}
+		if len(states) == before {
+			slices.Sort(known)
+			return nil, usageError("--state: invalid value %q: must be one of %s", word, strings.Join(slices.Compact(known), ", "))
+		}
 	}
-	text := fmt.Sprint(v.Target.Interface())
-	if list, ok := reflect.TypeAssert[[]string](v.Target); ok {
-		text = strings.Join(list, map[bool]string{true: " ", false: ","}[name == "q"])
-	}
-	if name == "state" {
-		text = strings.ToUpper(text)
-	}
-	q.Set(name, text)
+	return states, nil
 }
 
 // fetch reads the list of a noun.
@@ -285,7 +307,9 @@ func (c *CtlCmd) idsOf(e *env, names string) (ids []string) {
 	for name := range strings.SplitSeq(names, ",") {
 		n := nouns[name]
 		if n == nil {
-			ids = append(ids, name) // a word
+			if word := strings.ReplaceAll(stateWord(name), " ", "-"); !slices.Contains(ids, word) {
+				ids = append(ids, word)
+			}
 			continue
 		}
 		answer, err := c.fetch(e, n, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/mockserver/ui"
 )
 
 // progressAfter is how long a command takes before it says how far it is.
@@ -96,18 +97,5 @@ func (w *counter) Read(p []byte) (int, error) {
 
 // bar says how many bytes have passed.
 func (w *counter) bar(context.Context) string {
-	return barOf(w.size.Load(), w.whole) + sizeOf(w.size.Load())
-}
-
-// sizeOf is a number of bytes for people.
-func sizeOf(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return barOf(w.size.Load(), w.whole) + ui.SizeText(w.size.Load())
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/mockserver/ui"
@@ -92,6 +93,7 @@ type table struct {
 	screen  *screen
 	columns []column
 	widths  []int
+	day     string // of the latest line of a stream
 }
 
 // show writes the table, without the columns that are empty in every row, and the command that
@@ -121,7 +123,7 @@ func (l *listing) show(s *screen, answer any) error {
 		return err
 	}
 	for _, r := range list {
-		if err := t.row(r); err != nil {
+		if err := t.line(t.cells(r), false); err != nil {
 			return err
 		}
 	}
@@ -194,13 +196,14 @@ func (t *table) line(cells []string, head bool) error {
 	var b strings.Builder
 	used := 0
 	for i, cell := range cells {
-		if title := t.columns[i].title; title == "URL" || title == "DESTINATION" || title == "WORKFLOW" {
-			cell = cutAddress(cell, t.widths[i])
-		}
-		cell = cut(cell, t.widths[i])
+		most := t.widths[i]
 		if limit := t.screen.width; limit > 0 {
-			cell = cut(cell, max(0, limit-used))
+			most = max(0, min(most, limit-used))
 		}
+		if title := t.columns[i].title; title == "URL" || title == "DESTINATION" || title == "WORKFLOW" {
+			cell = cutAddress(cell, most)
+		}
+		cell = cut(cell, most)
 		n := utf8.RuneCountInString(cell)
 		b.WriteString(t.screen.paint(cell, t.toneOf(i, cell, head)))
 		if i < len(cells)-1 {
@@ -226,25 +229,30 @@ func (t *table) toneOf(i int, cell string, head bool) string {
 	return ""
 }
 
-// row writes an entry.
-func (t *table) row(r row) error {
-	cells := make([]string, len(t.columns))
+// cells are the texts of an entry. Times in a stream have no date if it is that of the line.
+func (t *table) cells(r row) []string {
+	list := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		cells[i] = oneLine(c.of(t.screen, r))
+		list[i] = strings.TrimPrefix(oneLine(c.of(t.screen, r)), t.day+" ")
 	}
-	return t.line(cells, false)
+	return list
 }
 
-// next writes an entry of a stream.
+// next writes an entry of a stream, after a line with its date if it is another one.
 func (t *table) next(r row) error {
-	for i, c := range t.columns {
-		n := utf8.RuneCountInString(oneLine(c.of(t.screen, r)))
-		if i < len(t.columns)-1 {
+	if day := instant(cmp.Or(r["time"], r["at"]), time.DateOnly); day != t.day {
+		t.day = day
+		_, _ = fmt.Fprintln(t.screen.w, t.screen.paint(day, toneDim)) // the line that follows reports an error
+	}
+	cells := t.cells(r)
+	for i, cell := range cells {
+		n := utf8.RuneCountInString(cell)
+		if i < len(cells)-1 {
 			n = max(t.widths[i], min(n, 40))
 		}
 		t.widths[i] = n
 	}
-	return t.row(r)
+	return t.line(cells, false)
 }
 
 // stream is a table without a head whose rows arrive one by one.

@@ -53,7 +53,7 @@ func object(description string) schema {
 }
 
 var (
-	anything  = schema{"description": "text, or a value that is sent as JSON"}
+	anything  = schema{"description": "a text, or a value that is sent as JSON"}
 	cursor    = schema{"type": "string", "description": "continues the list or the text at the cursor of the last answer"}
 	count     = schema{"type": "integer", "minimum": 1, "maximum": 100, "x-accepted": "an integer from 1 to 100", "description": "number of entries; 20 by default"}
 	forwarded = object("headers of the delivery, by name")
@@ -63,49 +63,49 @@ var (
 
 // table is the tools, in the order in which a model reads them.
 var table = []*tool{
-	{name: "overview", does: "What is on the server: clock, number of messages and runs by state, DLQ, stubs and faults. Start here.", kinds: one("controlOverview"), page: " "},
+	{name: "overview", does: "Show the clock, the number of messages and runs by state, the DLQ, stubs and faults. Start here.", kinds: one("controlOverview"), page: " "},
 	{
-		name: "list", does: "List messages, runs, DLQ entries, log events, API requests with their refusals, schedules, flow-control keys, runs that wait for events, stubs, faults or snapshots; newest first.",
+		name: "list", does: "List messages, runs, DLQ entries, log events, API requests, schedules, flow-control keys, runs that wait for events, stubs, faults or snapshots, the newest first.",
 		kinds:  map[string]string{"dlq": "controlDLQ", "faults": "controlFaults", "flow": "controlFlowKeys", "log": "controlLog", "messages": "controlMessages", "requests": "controlRequests", "runs": "controlRuns", "schedules": "controlSchedules", "snapshots": "controlUndos", "stubs": "controlStubs", "waiters": "controlWaiters"},
 		leaves: "limit position maxBody", takes: listed, run: (*visit).list,
 	},
 	{
-		name: "get", does: "Everything about a message (events, attempts with responses), a run (steps), a DLQ entry or a schedule.",
-		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule"), "events": schema{"type": "boolean", "description": "of a run, also its log and the headers of its steps"}}, needs: []string{"id"}, run: (*visit).get,
+		name: "get", does: "Show a message with its events, attempts and responses, a run with its steps, a DLQ entry or a schedule.",
+		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule"), "events": schema{"type": "boolean", "description": "true: of a run, also its log and the headers of its steps"}}, needs: []string{"id"}, run: (*visit).get,
 	},
-	{name: "why", does: "Why a message, run, DLQ entry or flow-control key is in its state: what it waits for, the last failure with its stack trace, the tools that help, and what it came from.", kinds: one("controlExplain"), run: (*visit).why},
+	{name: "why", does: "Explain the state of a message, run, DLQ entry or flow-control key: what it waits for, the last failure with its stack trace, the tools that help, and where it came from.", kinds: one("controlExplain"), run: (*visit).why},
 	{name: "search", does: "Find messages, runs, DLQ entries and events by words in ids, URLs, headers, bodies and errors, and by filters.", kinds: one("controlSearch"), page: "search", takes: listed, leaves: "count cursor", run: (*visit).list},
-	{name: "deliveries", does: "Attempts of deliveries with headers and bodies of request and response, of one message with messageId; the newest last.", kinds: one("controlDeliveries"), page: "messages", leaves: "limit", takes: listed, run: (*visit).list},
-	{name: "body", does: "A long body in parts: continue with start set to the end of the last part.", kinds: one("controlBody")},
-	{name: "wait", does: "Wait until a number of deliveries, requests or events match, such as state DELIVERED of a message; advance allows a manual clock to move meanwhile.", effect: changes, kinds: one("controlAwait")},
+	{name: "deliveries", does: "List the attempts to deliver messages, or one message, with the headers and bodies of request and response; the newest last.", kinds: one("controlDeliveries"), page: "messages", leaves: "limit", takes: listed, run: (*visit).list},
+	{name: "body", does: "Read a long body in parts. To continue, set start to the end of the last part.", kinds: one("controlBody")},
+	{name: "wait", does: "Wait until deliveries, requests or events match, such as the event DELIVERED of a message. With advance, a manual clock may move meanwhile.", effect: changes, kinds: one("controlAwait")},
 	{name: "settle", does: "Wait until no attempt is ready or in flight.", kinds: one("controlSettle"), page: " "},
-	{name: "advance", does: "Move a manual clock by a duration, to a time or until the next timer, and wait for everything that becomes due.", effect: changes, kinds: one("controlAdvance"), page: " "},
-	{name: "clock", does: "Set the mode of the clock: manual before advance, or real.", effect: changes, kinds: one("controlSetClock"), page: " "},
+	{name: "advance", does: "Move a manual clock by a duration, to a time, or until the next timer, and wait until everything that became due has happened.", effect: changes, kinds: one("controlAdvance"), page: " "},
+	{name: "clock", does: "Set the clock to manual, which advance needs, or to real.", effect: changes, kinds: one("controlSetClock"), page: " "},
 	{
 		name: "publish", does: "Publish a message to a URL or a URL group.", effect: changes, kinds: one("publishMessage"), run: (*visit).publish,
-		takes: map[string]any{"body": anything, "method": text("of the delivery; POST by default"), "delay": text("before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0, "description": "attempts after the first one"}, "headers": forwarded, "options": options},
+		takes: map[string]any{"body": anything, "method": text("method of the delivery; POST by default"), "delay": text("time before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0, "description": "attempts after the first one"}, "headers": forwarded, "options": options},
 	},
 	{name: "trigger", does: "Start a workflow run at the URL of a workflow endpoint.", effect: changes, kinds: one("triggerWorkflow"), run: (*visit).publish, takes: map[string]any{"body": anything, "headers": forwarded, "options": options}},
 	{
-		name: "notify", does: "Send an event to the workflow runs that wait for it, or to one run, which keeps it until it waits for it.", effect: changes, run: (*visit).notify,
-		takes: map[string]any{"eventId": text("id of the event"), "data": anything, "workflowRunId": text("only this run")}, needs: []string{"eventId"},
+		name: "notify", does: "Send an event to the workflow runs that wait for it. One named run also gets it if it waits later.", effect: changes, run: (*visit).notify,
+		takes: map[string]any{"eventId": text("id of the event"), "data": anything, "workflowRunId": text("id of the only run that gets the event")}, needs: []string{"eventId"},
 	},
 	{name: "deliver_now", does: "Make the next attempt of a waiting message now.", effect: changes, kinds: one("controlHurry")},
 	{name: "retry", does: "Publish a message of the DLQ again.", effect: changes, kinds: one("retryDLQMessage")},
 	{name: "restart", does: "Restart a failed workflow run from its first step.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("restartWorkflowRunAlias")},
 	{name: "resume", does: "Resume a failed workflow run at the step that failed, with the results of the steps before.", effect: changes, takes: failed, needs: []string{"id"}, run: repeats("resumeWorkflowRunAlias")},
 	{name: "cancel", does: "Cancel a message or a workflow run.", effect: destroys, takes: map[string]any{"id": text("id of the message or the run")}, needs: []string{"id"}, run: (*visit).cancel},
-	{name: "stub", does: "Answer deliveries to a URL without network access: the answers are used one after the other, and the last one repeats. A stub applies before all earlier ones.", effect: changes, kinds: one("controlAddStub"), page: "stubs", run: (*visit).stub, takes: map[string]any{
+	{name: "stub", does: "Answer deliveries to a URL without network access. The answers are used in turn, and the last one repeats. The newest stub that matches applies.", effect: changes, kinds: one("controlAddStub"), page: "stubs", run: (*visit).stub, takes: map[string]any{
 		"answers": schema{"type": "array", "minItems": 1, "description": `statuses such as 503, or objects such as {"status": 200, "body": "ok", "delay": "3s"}, also with headers, drop and fail`},
 	}},
-	{name: "fault", does: "Make API calls or deliveries fail on purpose, as often as times or probability say.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
+	{name: "fault", does: "Make API calls or deliveries fail on purpose. times and probability limit how often.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
 	{name: "clear", does: "Remove all stubs, or all faults.", effect: destroys, kinds: map[string]string{"faults": "controlClearFaults", "stubs": "controlClearStubs"}, page: "stubs"},
-	{name: "snapshot", does: "Keep the state of the account in the memory of the server, so that restore can go back to it.", effect: changes, kinds: one("controlKeepUndo"), leaves: "scope id"},
-	{name: "restore", does: "Go back to a snapshot: later changes are lost, and the snapshot is removed.", effect: destroys, kinds: one("controlUndo"), page: " "},
+	{name: "snapshot", does: "Keep the state of the account in the memory of the server; restore goes back to it.", effect: changes, kinds: one("controlKeepUndo"), leaves: "scope id"},
+	{name: "restore", does: "Go back to a snapshot. Later changes are lost, and the snapshot is removed.", effect: destroys, kinds: one("controlUndo"), page: " "},
 	{name: "reset", does: "Remove everything except the configuration: messages, runs, DLQ, stubs, faults. The clock returns to its start.", effect: destroys, kinds: one("controlReset"), page: " "},
 	{name: "docs_search", does: "Search the documentation for sections with all of these words.", takes: map[string]any{"query": text("words"), "cursor": cursor, "count": count}, needs: []string{"query"}, run: (*visit).docsSearch},
 	{name: "docs_read", does: "Read a page of the documentation, or a section of it.", takes: map[string]any{"page": text("name of the page, such as testing-python"), "section": text("id of the section"), "cursor": cursor}, needs: []string{"page"}, run: (*visit).docsRead},
-	{name: "explain_error", does: "Explain the text of an error of the server: the section of the documentation about it.", takes: map[string]any{"text": text("the error")}, needs: []string{"text"}, run: (*visit).explainError},
+	{name: "explain_error", does: "Find the section of the documentation that explains an error, of the server or of a client.", takes: map[string]any{"text": text("the error")}, needs: []string{"text"}, run: (*visit).explainError},
 }
 
 var failed = map[string]any{"id": text("id of the DLQ entry, or of the failed run")}
@@ -136,7 +136,7 @@ func (t *tool) describe() {
 		needs = append(slices.Clone(needs), o.needs...)
 	}
 	if t.kinds[""] == "" && t.kinds != nil {
-		takes["kind"] = schema{"type": "string", "enum": slices.Sorted(maps.Keys(t.kinds)), "description": "what"}
+		takes["kind"] = schema{"type": "string", "enum": slices.Sorted(maps.Keys(t.kinds)), "description": "what to take"}
 		needs = append(needs, "kind")
 	}
 	slices.Sort(needs)

@@ -54,7 +54,7 @@ func (s *Service) traceOf(t *tenant.Tenant, root engine.TraceRoot) *traceBody {
 }
 
 // viewOf is the path of the view in the page for each kind of entity.
-var viewOf = map[string]string{"message": "messages/", "run": "runs/", "DLQ entry": "dlq/", "flow-control key": "flow?key="}
+var viewOf = map[string]string{"message": "messages/", "run": "runs/", "DLQ entry": "dlq/", "flow-control key": "flow?flowControlKey="}
 
 // pagesOf returns the paths of the views that show the explained entity.
 func pagesOf(x *engine.Explanation) []string {

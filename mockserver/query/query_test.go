@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 		"":                        "empty: must be words, or filters",
 		"lable:x":                 `unknown key "lable": must be one of body, error, flow`,
 		"foo:bar":                 `or in quotation marks to look for the text: "foo:bar"`,
-		"state:sideways":          "must be one of active, cancel_requested",
+		"state:sideways":          "must be one of active, attempt_failed",
 		"kind:mail":               "must be one of message, run, dlq, log",
 		"since:soon":              "must be a duration before now such as 30m, 1h or 2d",
 		"since:24":                "must be a duration before now such as 30m, 1h or 2d",

@@ -166,7 +166,7 @@ func (c *chart) compare(longer *chart, length time.Duration) {
 func (c *chart) number(n float64) string {
 	switch c.Unit {
 	case "bytes":
-		return sizeText(n)
+		return SizeText(n)
 	case "$":
 		return "$" + strconv.FormatFloat(n, 'f', -1, 32)
 	}

@@ -29,7 +29,7 @@ var templateFunctions = template.FuncMap{
 	"record":   recordText,
 	"resumes":  canResume,
 	"brief":    BriefReason,
-	"bytes":    sizeText,
+	"bytes":    SizeText,
 	"chain":    chainOf,
 	"commands": withCommands,
 	"columns":  func(list string) []column { return listColumns[list] },
@@ -220,7 +220,8 @@ func groupedNumber(v any) string {
 	return whole
 }
 
-func sizeText(v any) string {
+// SizeText is a number of bytes as people say it.
+func SizeText(v any) string {
 	n := number(v)
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if size := math.Pow(1024, float64(3-i)); n >= size {

@@ -95,12 +95,12 @@ func writeNode(b *strings.Builder, n *jsonNode, comma string, depth int) {
 		class := map[bool]string{true: "s", false: "v"}[text != ""]
 		size := ""
 		if n.size > 0 {
-			size = fmt.Sprintf(` <span class="size">%s in all</span>`, sizeText(n.size))
+			size = fmt.Sprintf(` <span class="size">%s in all</span>`, SizeText(n.size))
 		}
 		fmt.Fprintf(b, `<div class="l">%s<span class="%s">%s</span>%s%s%s</div>`, key, class, escapeHTML(plainJSON(n.token)), comma, size, decodedLines(text))
 		return
 	case n.link != "":
-		fmt.Fprintf(b, `<div class="l">%s<a href="%s">%s … %s</a>%s <span class="size">%s</span></div>`, key, escapeHTML(n.link), n.open, end, comma, sizeText(n.size))
+		fmt.Fprintf(b, `<div class="l">%s<a href="%s">%s … %s</a>%s <span class="size">%s</span></div>`, key, escapeHTML(n.link), n.open, end, comma, SizeText(n.size))
 		return
 	case len(n.children) == 0:
 		fmt.Fprintf(b, `<div class="l">%s%s%s%s</div>`, key, n.open, end, comma)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -505,4 +506,18 @@ func TestAPublishToAGroupIsFolded(t *testing.T) {
 	only := read(t, u, strings.TrimPrefix(folds[1].first("a", "").is("href"), "/_understudy/")).at("view")
 	expect.Equal(t, "messages of the first publish", len(only.first("table", "dense").all("input", "")), 2)
 	expect.Contains(t, "the card of the group", read(t, u, "ui/groups").at("group-team").text(), "Its messages: 2 delivered, 2 failed")
+}
+
+// The link in the explanation of a key leads to this key, whatever its name.
+func TestTheLinkToAKeyFindsIt(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 200)
+	for _, name := range []string{"a b/c", "tenant-7", "user@shop.test"} {
+		u.Publish("https://app.test/", nil, "Svc-Flow-Control-Key: "+name, "Svc-Flow-Control-Value: parallelism=1")
+		link := fetch[struct{ Pages []string }](t, u, "/_understudy/explain/"+url.PathEscape(name)).Pages[0]
+		page := read(t, u, strings.TrimPrefix(link, "/_understudy/"))
+		expect.Equal(t, "cards", len(page.at("view").all("section", "card")), 1)
+		expect.Equal(t, "filter", page.at("view").first("form", "filter").first("input", "").is("value"), name)
+	}
 }
