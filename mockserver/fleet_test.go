@@ -130,6 +130,19 @@ func TestFleetIsOneServer(t *testing.T) {
 	expect.Equal(t, "accounts", a.ok("GET", "/_understudy/accounts", "", ""), b.ok("GET", "/_understudy/accounts", "", ""))
 }
 
+// A server that does not have the account answers and logs a refused request as the others do.
+func TestFleetRefusesOnEveryServer(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Run(t)
+	var books [2]logBook
+	for i := range books {
+		m := joined(t, cluster, string('a'+rune(i)), func(cfg *mockserver.Config) { cfg.Log = slog.New(slog.NewJSONHandler(&books[i].text, nil)) })
+		status, text := m.do("POST", "/v2/publish/https://app.test/", "", "")
+		expect.Equal(t, "status: "+text, status, http.StatusUnauthorized)
+		books[i].want(t, "request refused", map[string]any{"level": "WARN"})
+	}
+}
+
 // An account that another server has had meanwhile is read again, although this server is
 // named as its owner before and after: what it holds in memory is old.
 func TestFleetAccountThatCameBack(t *testing.T) {

@@ -554,7 +554,7 @@ func (s *Server) tellRequest(c *request.Call, x *Exchange, err error) {
 		return
 	}
 	w := cmp.Or(c.Tenant, s.tenants.First())
-	line := slog.NewRecord(w.Account.Now().UTC(), slog.LevelWarn, text, 0)
+	line := slog.NewRecord(s.tenants.Glance(w).UTC(), slog.LevelWarn, text, 0)
 	line.AddAttrs(slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", response.Shorten(x.Path)))
 	if status > 0 {
 		line.AddAttrs(slog.Int("status", status))
