@@ -126,6 +126,7 @@ func TestGeneratedTranscript(t *testing.T) {
 	_, sent := call("publish", map[string]any{"destination": "https://payments.test/charge", "body": map[string]any{"order": 7}}, true)
 	call("advance", map[string]any{"by": "1h"}, true)
 	_, made := call("deliveries", map[string]any{"messageId": regexp.MustCompile(`msg_\w+`).FindString(sent)}, false)
+	expect.Contains(t, "request", made, `{\"order\":7}`)
 	expect.Equal(t, "statuses", strings.Join(regexp.MustCompile(`"status":\d+`).FindAllString(made, -1), " "), `"status":503 "status":200`)
 
 	tools, err := s.ListTools(t.Context(), nil)

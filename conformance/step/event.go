@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/workflow"
 )
 
 func eventState(e any) string {
@@ -231,7 +232,7 @@ func (s *Scenario) namesInvoker(events runLog) error {
 		}
 	}
 	return s.settled(func() error {
-		events, err := s.EventsOf(s.runs.id + "_invoked")
+		events, err := s.EventsOf(workflow.InvokedID(s.runs.id, 0))
 		if err != nil {
 			return err
 		}

@@ -368,9 +368,9 @@ func (p *Peer) wait(got *receiver.Received, st *Step, step stepBody) receiver.Re
 	return p.tell(harness.Request{Operation: "waitForEvent", Vars: map[string]string{"eventId": st.Event}, Header: h, Body: body})
 }
 
-// InvokedID is the id of the run that a step of type Invoke starts.
-func InvokedID(run string, st Step) string {
-	return run + "_invoked" + strings.Repeat("_next", st.Number)
+// InvokedID is the id of the run that a run invokes; number as in Step.
+func InvokedID(run string, number int) string {
+	return run + "_invoked" + strings.Repeat("_next", number)
 }
 
 // invoke starts another workflow.
@@ -386,7 +386,7 @@ func (p *Peer) invoke(got *receiver.Received, st *Step, step stepBody) receiver.
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
 	})
 	h := http.Header{
-		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {InvokedID(run, *st)}, header.WorkflowURL: {st.URL},
+		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {InvokedID(run, st.Number)}, header.WorkflowURL: {st.URL},
 		header.WorkflowSDKVersion: {"1"}, header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"},
 		header.Retries: {"0"}, "Content-Type": {"application/json"}, header.Method: {"POST"},
 	}

@@ -156,6 +156,11 @@ func (t *Thing) tell() *Story {
 // ends reports whether the run fails when a step does.
 func (y *Story) ends(st workflow.Step) bool { return st.Fails < 0 || st.Fails > y.Retries }
 
+// failures reports whether a step that is executed fails.
+func (y *Story) failures() bool {
+	return slices.ContainsFunc(y.Steps, func(st workflow.Step) bool { return st.Fails != 0 && y.Done[st.Name] > 0 })
+}
+
 // expect derives what depends on the number of retries.
 func (y *Story) expect() {
 	y.Done = map[string]int{}
@@ -422,7 +427,7 @@ func (w *World) read(l *Life) (err error) {
 	y.executed(func(st workflow.Step) {
 		if st.Kind == "Invoke" && err == nil {
 			var events []any
-			events, err = w.s.EventsOf(workflow.InvokedID(y.ID, st))
+			events, err = w.s.EventsOf(workflow.InvokedID(y.ID, st.Number))
 			y.Invoked = append(y.Invoked, events...)
 		}
 	})

@@ -94,9 +94,12 @@ var runRules = []*Rule{
 	}},
 	{"REQ-LOG-009", spec.Stated, "a run whose step fails too often has RUN_FAILED, after all retries", func(_ *World, l *Life, j *judging) {
 		if y := l.Run; y.Story.Fails {
-			got := y.Done[y.Story.Steps[slices.IndexFunc(y.Story.Steps, y.Story.ends)].Name]
 			j.that(len(y.in("RUN_FAILED")) > 0 && len(y.in("RUN_SUCCESS")) == 0, "RUN_FAILED", states(y.Events))
-			j.that(got >= y.Story.Tries, strconv.Itoa(y.Story.Tries)+" attempts", strconv.Itoa(got))
+			y.executed(func(st workflow.Step) {
+				if n := y.Story.Done[st.Name]; y.Story.ends(st) {
+					j.that(y.Done[st.Name] >= n, strconv.Itoa(n)+" attempts", strconv.Itoa(y.Done[st.Name]))
+				}
+			})
 		}
 	}},
 	{"REQ-LOG-016", spec.Implied, "the log has one start and one end", func(_ *World, l *Life, j *judging) {
@@ -186,13 +189,12 @@ var runRules = []*Rule{
 		})
 	}},
 	{"REQ-LOG-010", spec.Stated, "a run with a failure has ERROR, and a run without one has none", func(_ *World, l *Life, j *judging) {
-		failed, n := false, len(l.Run.in("ERROR"))
-		l.Run.executed(func(st workflow.Step) { failed = failed || st.Fails != 0 })
+		failed, n := l.Run.Story.failures(), len(l.Run.in("ERROR"))
 		j.that(failed == (n > 0), map[bool]string{true: "an event ERROR", false: "no event ERROR"}[failed], strconv.Itoa(n))
 	}},
 	{"REQ-LOG-026", spec.Stated, "every ERROR has the status of an attempt, and the last one that of the last", func(w *World, l *Life, j *judging) {
 		field := w.names("fields.log", "response_status")
-		if field == "" || !slices.ContainsFunc(l.Run.Story.Steps, func(st workflow.Step) bool { return st.Fails != 0 }) {
+		if field == "" || !l.Run.Story.failures() {
 			return
 		}
 		// Not of the script alone: a step beside the failing one fails with another status when

@@ -318,12 +318,12 @@ func readHeader(r Reader, value string) (test, error) {
 
 // stateNames maps the names that a filter accepts to states: the states of messages and
 // runs, the words that people see for them, and words such as failed that cover states of both.
-var stateNames = map[string]string{
-	"active": "ACTIVE", "attempt_failed": "ERROR", "cancel_requested": "CANCEL_REQUESTED", "canceled": "CANCELED RUN_CANCELED", "canceling": "CANCEL_REQUESTED",
-	"cancelled": "CANCELED RUN_CANCELED", "created": "CREATED", "delivered": "DELIVERED", "error": "ERROR", "failed": "FAILED RUN_FAILED", "in_flight": "ACTIVE",
-	"in_progress": "ACTIVE RETRY ERROR RUN_STARTED", "invoked": "INVOKED", "retry": "RETRY", "retrying": "RETRY", "run_canceled": "RUN_CANCELED", "run_failed": "RUN_FAILED",
-	"run_started": "RUN_STARTED", "run_success": "RUN_SUCCESS", "running": "RUN_STARTED", "started": "RUN_STARTED", "succeeded": "RUN_SUCCESS", "success": "DELIVERED RUN_SUCCESS",
-	"waiter_added": "WAITER_ADDED", "waiting": "CREATED", "waiting_for_event": "WAITER_ADDED",
+var stateNames = map[string][]string{
+	"active": {"ACTIVE"}, "attempt_failed": {"ERROR"}, "cancel_requested": {"CANCEL_REQUESTED"}, "canceled": {"CANCELED", "RUN_CANCELED"}, "canceling": {"CANCEL_REQUESTED"},
+	"cancelled": {"CANCELED", "RUN_CANCELED"}, "created": {"CREATED"}, "delivered": {"DELIVERED"}, "error": {"ERROR"}, "failed": {"FAILED", "RUN_FAILED"}, "in_flight": {"ACTIVE"},
+	"in_progress": {"ACTIVE", "RETRY", "ERROR", "RUN_STARTED"}, "invoked": {"INVOKED"}, "retry": {"RETRY"}, "retrying": {"RETRY"}, "run_canceled": {"RUN_CANCELED"}, "run_failed": {"RUN_FAILED"},
+	"run_started": {"RUN_STARTED"}, "run_success": {"RUN_SUCCESS"}, "running": {"RUN_STARTED"}, "started": {"RUN_STARTED"}, "succeeded": {"RUN_SUCCESS"}, "success": {"DELIVERED", "RUN_SUCCESS"},
+	"waiter_added": {"WAITER_ADDED"}, "waiting": {"CREATED"}, "waiting_for_event": {"WAITER_ADDED"},
 }
 
 // addState adds the states that a name stands for.
@@ -332,7 +332,7 @@ func (q *Query) addState(value string) error {
 	if !ok {
 		return refusal.OfValue("q", "state:"+value, "", "one of "+strings.Join(slices.Sorted(maps.Keys(stateNames)), ", "))
 	}
-	q.States = append(q.States, strings.Fields(states)...)
+	q.States = append(q.States, states...)
 	return nil
 }
 

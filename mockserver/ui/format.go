@@ -232,15 +232,15 @@ func SizeText(v any) string {
 }
 
 // stateTones are the shapes and colours of states and activities, by the names that lists,
-// timelines, waterfalls and charts use, between commas.
-var stateTones = map[string]string{
-	"good": ",DELIVERED,RUN_SUCCESS,CALLBACK_SUCCESS,SUCCESS,STEP_SUCCESS,delivered,success,serving,done,",
-	"bad":  ",FAILED,RUN_FAILED,CALLBACK_FAIL,FAIL,STEP_FAILED,failed,no response,refused,",
-	"warn": ",RETRY,ERROR,STEP_RETRY,CANCEL_REQUESTED,retrying,retried,leaving,",
-	"busy": ",ACTIVE,RUN_STARTED,STEP_PROGRESS,IN_PROGRESS,CALLBACK_INPROGRESS,running,started,in flight,in progress,",
-	"wait": ",CREATED,created,sleeping,delayed,WAITER_ADDED,INVOKED,waiting,",
-	"held": ",paused,held,",
-	"kept": ",kept,",
+// timelines, waterfalls and charts use.
+var stateTones = map[string][]string{
+	"good": {"DELIVERED", "RUN_SUCCESS", "CALLBACK_SUCCESS", "SUCCESS", "STEP_SUCCESS", "delivered", "success", "serving", "done"},
+	"bad":  {"FAILED", "RUN_FAILED", "CALLBACK_FAIL", "FAIL", "STEP_FAILED", "failed", "no response", "refused"},
+	"warn": {"RETRY", "ERROR", "STEP_RETRY", "CANCEL_REQUESTED", "retrying", "retried", "leaving"},
+	"busy": {"ACTIVE", "RUN_STARTED", "STEP_PROGRESS", "IN_PROGRESS", "CALLBACK_INPROGRESS", "running", "started", "in flight", "in progress"},
+	"wait": {"CREATED", "created", "sleeping", "delayed", "WAITER_ADDED", "INVOKED", "waiting"},
+	"held": {"paused", "held"},
+	"kept": {"kept"},
 }
 
 // stateWords are the states of the interface whose words are not their constants in lower case.
@@ -277,7 +277,7 @@ func stateTone(v any) string {
 		return stateTone(n)
 	}
 	for tone, names := range stateTones {
-		if strings.Contains(names, ","+text+",") {
+		if slices.Contains(names, text) {
 			return tone
 		}
 	}

@@ -12,21 +12,21 @@ import (
 
 // bulk is the action of a button on all entries that match the filters of a list.
 type bulk struct {
-	list            string // in the control API
-	source          string // filter in addition to those of the view
-	states          string // states of the entries, separated by commas; "": all
+	list            string   // in the control API
+	source          string   // filter in addition to those of the view
+	states          []string // states of the entries; empty: all
 	how             route.Route
 	verb, one, many string
 }
 
 // The bulk buttons above the lists.
 var (
-	cancelMatching  = bulk{"messages", "message", "CREATED,ACTIVE,RETRY,ERROR", route.CancelMessages, "Cancel", "message", "messages"}
-	endMatching     = bulk{"runs", "", "RUN_STARTED", route.CancelWorkflowRuns, "Cancel", "run", "runs"}
-	deleteMatching  = bulk{"dlq", "", "", route.DeleteDLQMessages, "Delete", "entry", "entries"}
-	retryMatching   = bulk{"dlq", "message", "", route.RetryDLQMessages, "Retry", "message", "messages"}
-	restartMatching = bulk{"dlq", "workflow", "", route.RestartWorkflowRuns, "Restart", "run", "runs"}
-	resumeMatching  = bulk{"dlq", "workflow", "", route.ResumeWorkflowRuns, "Resume", "run", "runs"}
+	cancelMatching  = bulk{"messages", "message", []string{"CREATED", "ACTIVE", "RETRY", "ERROR"}, route.CancelMessages, "Cancel", "message", "messages"}
+	endMatching     = bulk{"runs", "", []string{"RUN_STARTED"}, route.CancelWorkflowRuns, "Cancel", "run", "runs"}
+	deleteMatching  = bulk{"dlq", "", nil, route.DeleteDLQMessages, "Delete", "entry", "entries"}
+	retryMatching   = bulk{"dlq", "message", nil, route.RetryDLQMessages, "Retry", "message", "messages"}
+	restartMatching = bulk{"dlq", "workflow", nil, route.RestartWorkflowRuns, "Restart", "run", "runs"}
+	resumeMatching  = bulk{"dlq", "workflow", nil, route.ResumeWorkflowRuns, "Resume", "run", "runs"}
 )
 
 // id is the member with the id of an entry.
@@ -50,7 +50,7 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 		return nil, err
 	}
 	query.Del("cursor")
-	for name, value := range map[string]string{"source": b.source, "state": b.states} {
+	for name, value := range map[string]string{"source": b.source, "state": strings.Join(b.states, ",")} {
 		switch given := query.Get(name); {
 		case value == "":
 		case given == "":
@@ -68,7 +68,7 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 			return nil, err
 		}
 		for _, entry := range slices.Concat(page.Messages, page.Runs, page.Entries) {
-			if len(ids) < mostMatching && (b.states == "" || strings.Contains(b.states, stateOf(entry))) {
+			if len(ids) < mostMatching && (len(b.states) == 0 || slices.Contains(b.states, stateOf(entry))) {
 				ids = append(ids, text(entry[b.id()]))
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -37,10 +36,7 @@ func TestThePaletteLeadsToWhatFailed(t *testing.T) {
 // the API: what failed is first, then the order of the search, and a run is one line with its messages.
 func TestThePaletteOfRandomStates(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
-	w := runOrders(t, u)
-	u.Stub("https://app.test/*", 200)
-	u.Stub("https://down.test/*", 503)
+	u, w := randomAccount(t)
 	b := look(t, u, "")
 	b.do("open the palette", evaluate(`palette.open()`))
 	random := rand.New(rand.NewPCG(5, 47))

@@ -23,10 +23,7 @@ import (
 // with the API.
 func TestStatementsOfRandomStates(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
-	w := runOrders(t, u)
-	u.Stub("https://app.test/*", 200)
-	u.Stub("https://down.test/*", 503)
+	u, w := randomAccount(t)
 	random := rand.New(rand.NewPCG(7, 31))
 	for i := range effort.Amount(t, "STATES", 60, 300) {
 		what := randomAct(t, u, w, random, i)
@@ -36,6 +33,16 @@ func TestStatementsOfRandomStates(t *testing.T) {
 			t.Fatalf("after state %d, by %s", i, what)
 		}
 	}
+}
+
+// randomAccount is the account for randomAct.
+func randomAccount(t *testing.T) (*mockserver.TestServer, *orders) {
+	t.Helper()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	u.Stub("https://app.test/*", 200)
+	u.Stub("https://down.test/*", 503)
+	return u, w
 }
 
 // randomAct changes the account, and returns what it has done.
