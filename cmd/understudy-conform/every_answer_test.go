@@ -94,7 +94,6 @@ var otherScenarios = map[string][]string{
 
 // Broken answers are found in scenarios about other requirements too.
 func TestBrokenAnswersAreFoundByOtherScenarios(t *testing.T) {
-	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
 	list, err := conformance.List(conformance.Config{})
 	if err != nil {
@@ -141,7 +140,6 @@ func TestAMissingEntryNamesTheNewestOnes(t *testing.T) {
 
 // A broken server is found by one scenario alone: what needs company brings its own.
 func TestMutantsAreFoundWithoutCompany(t *testing.T) {
-	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
 	list, err := conformance.List(conformance.Config{Worlds: harness.Worlds{Count: 1}})
 	if err != nil {

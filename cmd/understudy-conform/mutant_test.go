@@ -264,7 +264,6 @@ var inTraffic = []string{
 // time; TIMES=5 repeats each mutant five times, and all runs must agree. It tries the first mutant of
 // each requirement, with -short of some; MUTANTS_OF_A_REQUIREMENT=20 tries all.
 func TestMutants(t *testing.T) {
-	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
 	times, _ := strconv.Atoi(os.Getenv("TIMES"))
 	how, all := trialOf(), allMutants()

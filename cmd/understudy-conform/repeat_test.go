@@ -35,7 +35,6 @@ var changedBySending = map[string]bool{"restartWorkflowRun": true, "deleteSearch
 
 // Every command that a failing run prints repeats the request that was judged.
 func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
-	t.Parallel()
 	effort.Unraced(t, "it looks for commands, not for races")
 	effort.Long(t, "most scenarios fail in real time")
 	programs.Need(t, "the commands of failures are not run", "curl")

@@ -468,7 +468,6 @@ func TestWorldsDoNotAccuseUnusualTargets(t *testing.T) {
 // TestMutantsOfWorlds counts the mutants of written scenarios that worlds alone find, by area. It
 // tries some; MUTANTS_OF_WORLDS=400 tries all of the areas that worlds are about.
 func TestMutantsOfWorlds(t *testing.T) {
-	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
 	all := allMutants()
 	all = slices.DeleteFunc(all, func(m mutant) bool {
