@@ -271,12 +271,6 @@ Feature: The dead letter queue of workflow runs
       Then the entry holds:
         | failureCallbackInfo | absent |
 
-    @REQ-DLQ-007 @implied
-    Scenario: The message and the times of an entry are those of the log
-      Given a dead-lettered run
-      When the dead letter queue is read
-      Then the message and the times of the entry are those of the log
-
     @REQ-PUB-006 @REQ-PUB-011 @implied @time-retries
     Scenario Outline: Every call of a run that is <way> has its headers and its payload
       Given a dead-lettered run that is configured in every way and <way>

@@ -49,17 +49,6 @@ Feature: Reading the message logs of workflows
       Then every event of the run holds:
         | workflowUrl | {workflow} |
 
-    @REQ-LOG-004 @implied
-    Scenario: The events of a run agree on its messages
-      Given a workflow with:
-        | prepare | Run                   |
-        | reserve | Run beside the others |
-        | charge  | Run beside the others |
-        | ship    | Run beside the others |
-      When the workflow is triggered and succeeds
-      Then different steps have different messages, and each message has one creation
-      And the creation of each message is between that of the run and the event
-
     @REQ-LOG-017 @implied
     Scenario: All events of a run agree on its creation
       Given a finished run
@@ -67,26 +56,6 @@ Feature: Reading the message logs of workflows
       Then every event of the run holds:
         | workflowCreatedAt | {first at workflowCreatedAt} |
         | workflowUrl       | {first at workflowUrl}       |
-
-    @REQ-DLQ-007 @REQ-LOG-004 @implied @time-retries
-    Scenario Outline: The entry and the log of a run that is <way> agree
-      Given a dead-lettered run that is configured in every way and <way>
-      When the message logs are read
-      Then the message and the times of the entry are those of the log
-      And different steps have different messages, and each message has one creation
-      And the creation of each message is between that of the run and the event
-
-      Examples: ways of a run
-        | way               |
-        | tried three times |
-        | delayed           |
-        | restarted once    |
-        | restarted twice   |
-
-      @cap-flow-resume
-      Examples: a key
-        | way           |
-        | held by a key |
 
     @REQ-LOG-004 @REQ-LOG-005 @REQ-LOG-006 @REQ-LOG-007 @REQ-LOG-009 @REQ-LOG-010 @REQ-LOG-022 @REQ-LOG-023 @REQ-LOG-026 @stated @shape @time-retries
     Scenario Outline: The log of a run that is <way> is complete

@@ -217,6 +217,12 @@ Feature: Worlds of messages, runs and limited routes
       When everything in them has happened
       Then for every run, every step is recorded with its type
 
+    @REQ-LOG-014 @stated @time-retries @time-delay
+    Scenario: In worlds of runs one message has the type Initial, and none was created before it
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, one message has the type Initial, and none was created before it
+
     @REQ-LOG-028 @stated @time-retries @time-delay
     Scenario: In worlds of runs every step is recorded with the number of steps beside it
       Given worlds of runs
@@ -224,22 +230,28 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, every step is recorded with the number of steps beside it
 
     @REQ-LOG-004 @implied @time-retries @time-delay
-    Scenario: In worlds of runs different steps have different messages
+    Scenario: In worlds of runs different steps have different messages, and each message has one creation
       Given worlds of runs
       When everything in them has happened
-      Then for every run, different steps have different messages
+      Then for every run, different steps have different messages, and each message has one creation
+
+    @REQ-LOG-004 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a message is created after its run, and before its events and its delivery
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, a message is created after its run, and before its events and its delivery
 
     @REQ-LOG-008 @stated @time-retries @time-delay
-    Scenario: In worlds of runs every step that succeeds in the end has DELIVERED
+    Scenario: In worlds of runs every step and every message of a run that succeeds has DELIVERED
       Given worlds of runs
       When everything in them has happened
-      Then for every run, every step that succeeds in the end has DELIVERED
+      Then for every run, every step and every message of a run that succeeds has DELIVERED
 
     @REQ-LOG-010 @stated @time-retries @time-delay
-    Scenario: In worlds of runs a run with a failure has ERROR, and a run without one has none
+    Scenario: In worlds of runs every message that fails has ERROR, and a run without a failure has none
       Given worlds of runs
       When everything in them has happened
-      Then for every run, a run with a failure has ERROR, and a run without one has none
+      Then for every run, every message that fails has ERROR, and a run without a failure has none
 
     @REQ-LOG-026 @stated @time-retries @time-delay
     Scenario: In worlds of runs every ERROR has the status of an attempt, and the last one that of the last
@@ -307,6 +319,12 @@ Feature: Worlds of messages, runs and limited routes
       When everything in them has happened
       Then for every run, the entry has the id, the address and the retries of the run
 
+    @REQ-DLQ-007 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the message and the times of the entry are those of the log
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the message and the times of the entry are those of the log
+
     @REQ-DLQ-017 @stated @time-retries @time-delay
     Scenario: In worlds of runs the entry has the payload, the label and the key of the run
       Given worlds of runs
@@ -354,6 +372,18 @@ Feature: Worlds of messages, runs and limited routes
       Given worlds of runs
       When everything in them has happened
       Then for every run, the run of a restart is called with the original payload
+
+    @REQ-RST-006 @stated @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart has the flow-control value of the restart, or else the original one
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart has the flow-control value of the restart, or else the original one
+
+    @REQ-RST-007 @implied @time-retries @time-delay
+    Scenario: In worlds of runs the run of a restart is in the log with the creation that the restart answered
+      Given worlds of runs
+      When everything in them has happened
+      Then for every run, the run of a restart is in the log with the creation that the restart answered
 
     @REQ-RST-003 @implied @time-retries @time-delay
     Scenario: In worlds of runs the run of a restart is held by the key of the original

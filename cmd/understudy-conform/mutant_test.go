@@ -39,6 +39,7 @@ type trial struct {
 	live       bool
 	names      []string // only these scenarios, until one fails; nil: by the scope
 	everything bool     // extensions too
+	worlds     int      // generated worlds beside the scenarios
 }
 
 // trialOf reads the environment: MUTANTS is the scope, and LIVE=1 selects real time.
@@ -92,8 +93,9 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 		cfg.Profiles = []string{requirement(t, id).Profile}
 	}
 	if how.scope == "worlds" {
-		cfg.Areas, cfg.Worlds, cfg.Tags = []string{"worlds"}, harness.Worlds{Count: 3, Seed: 1}, ""
+		cfg.Areas, cfg.Tags, how.worlds = []string{"worlds"}, "", 3
 	}
+	cfg.Worlds = harness.Worlds{Count: how.worlds, Seed: 1}
 	if how.everything {
 		cfg.Basis, cfg.Profiles = append(cfg.Basis, spec.Extension), append(cfg.Profiles, "EXT")
 	}

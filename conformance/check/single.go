@@ -98,8 +98,8 @@ func (l *looking) oneOf(id, pointer string, list ...string) {
 // spread is the number of points in a period and the distance between them.
 type spread struct {
 	points   int
-	distance time.Duration
-	spacing  string // the requirement about the distance
+	Distance time.Duration // between two points
+	spacing  string        // the requirement about the distance
 }
 
 // Periods has the points of each period. The document specifies only the first and
@@ -193,7 +193,7 @@ func (l *looking) period(s series, always bool) {
 		return
 	}
 	wrong := len(s.items) != p.points
-	if number := "STA-003"; wrong && p.distance != time.Minute { // for 1h check the distance first: it distinguishes more
+	if number := "STA-003"; wrong && p.Distance != time.Minute { // for 1h check the distance first: it distinguishes more
 		if asked == "30d" {
 			number = "STA-004"
 		}
@@ -201,8 +201,8 @@ func (l *looking) period(s series, always bool) {
 		return
 	}
 	for i := 1; i < len(times) && len(times) == len(s.items); i++ {
-		if d := times[i].Sub(times[i-1]); (d - p.distance).Abs() > time.Second {
-			l.breaks(p.about(asked, d), s.where, wrongDistance, p.distance.String(), d.String())
+		if d := times[i].Sub(times[i-1]); (d - p.Distance).Abs() > time.Second {
+			l.breaks(p.about(asked, d), s.where, wrongDistance, p.Distance.String(), d.String())
 			return
 		}
 	}
@@ -216,7 +216,7 @@ func (l *looking) period(s series, always bool) {
 func (p spread) about(asked string, distance time.Duration) string {
 	if asked == "" {
 		for _, other := range Periods {
-			if other.distance == distance {
+			if other.Distance == distance {
 				return "STA-002"
 			}
 		}

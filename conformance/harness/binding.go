@@ -129,3 +129,10 @@ func (st *Suite) Disposable() string {
 
 // Skew is the largest allowed difference between the target's clock and the suite's.
 func (s *Scenario) Skew() time.Duration { return s.Suite.Target.Timing.ClockSkewMax }
+
+// IsHeader reports whether given is the neutral name or the target's name of the same
+// header, ignoring case.
+func (s *Scenario) IsHeader(given, neutral string) bool {
+	rest, ok := strings.CutPrefix(neutral, header.Prefix)
+	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.Suite.Dialect.HeaderPrefix+rest)
+}

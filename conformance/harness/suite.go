@@ -166,7 +166,8 @@ func newHTTP(ctx context.Context, parallel int) *http.Client {
 // tag @exclusive, it creates an account for the scenario if a driver can. Even with an
 // error it returns a scenario, which then records the error.
 func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, error) {
-	ctx, cancel := within(ctx, st.timeout(), st.pace.waited, Inconclusive(report.BudgetExhausted, "the scenario took longer than %s, its budgets together", st.timeout()))
+	limit := st.timeout(known.Tags)
+	ctx, cancel := within(ctx, limit, st.pace.waited, Inconclusive(report.BudgetExhausted, "the scenario took longer than %s, its budgets together", limit))
 	t := &st.Target
 	s := &Scenario{
 		Suite: st, Key: fmt.Sprintf("%s%d", st.ID, st.number.Add(1)), Limit: cancel, Auth: t.Target.Auth, URLs: t.Target.URLs.Filled(),
@@ -195,10 +196,13 @@ func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, err
 	return s, nil
 }
 
-// timeout is how long one scenario may take.
-func (st *Suite) timeout() time.Duration {
+// timeout is how long one scenario may take; the first one of generated worlds runs all of them.
+func (st *Suite) timeout(tags []string) time.Duration {
 	t := st.Target.Timing
 	budget := time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
+	if slices.Contains(tags, "@area-worlds") {
+		budget *= time.Duration(max(1, st.Worlds.Count))
+	}
 	if limits := st.Target.Limits; limits.RPS > 0 { // limits.rps delays requests without bound
 		return max(budget, limits.Wall)
 	}

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,9 +16,6 @@ var combinationSteps = []step{
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
 	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
 	{"Then", `the log of the new run is that of the failed one, but for its ids and times`, (*Scenario).logIsAlike},
-	{"Then", `the message and the times of the entry are those of the log`, (*Scenario).entryAgrees},
-	{"Then", `different steps have different messages, and each message has one creation`, (*Scenario).messagesDiffer},
-	{"Then", `the creation of each message is between that of the run and the event`, (*Scenario).timesInOrder},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
 	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
@@ -135,92 +131,6 @@ func (s *Scenario) logIsAlike(events runLog) error {
 	for key, e := range now {
 		if before[key] == nil {
 			return s.FailureOf(e, "the log of the new run has an event that the failed one had not", eventStates(failed), key)
-		}
-	}
-	return nil
-}
-
-// roundingMs is how much later a time may seem than one that follows it: whole seconds are legal.
-const roundingMs = 1000
-
-// entryAgrees compares the entry with the log of its run: both name the message that failed.
-func (s *Scenario) entryAgrees() error {
-	if err := s.logged(); err != nil {
-		return err
-	}
-	entry := s.runs.entry
-	id, _ := check.Text(entry, "/messageId")
-	created, _ := check.Integer(entry, "/createdAt")
-	started, _ := check.Integer(entry, "/workflowCreatedAt")
-	if earliest, _ := check.Integer(entry, "/notBefore"); earliest < created-roundingMs {
-		return s.FailureAt(entry, "/notBefore", "the message could be processed before it was created", fmt.Sprintf("at least createdAt, %d", created))
-	}
-	if created < started-roundingMs {
-		return s.FailureAt(entry, "/createdAt", "the message is older than its run", fmt.Sprintf("at least workflowCreatedAt, %d", started))
-	}
-	return s.check(func(events []any) error {
-		found := false
-		for _, e := range events {
-			at, _ := check.Integer(e, "/time")
-			if earliest, _ := check.Integer(entry, "/notBefore"); eventState(e) == "RUN_FAILED" && earliest > at+roundingMs {
-				return s.FailureAt(entry, "/notBefore", "the message could not be processed before its run failed", fmt.Sprintf("at most %d", at))
-			}
-		}
-		for _, e := range events {
-			if at, _ := check.Integer(e, "/workflowCreatedAt"); at != started {
-				return s.FailureAt(entry, "/workflowCreatedAt", "the entry and the log differ in the creation of the run", fmt.Sprintf("%d, as in the log", at))
-			}
-			if of, _ := check.Text(e, "/stepInfo/messageId"); of != id {
-				continue
-			}
-			found = true
-			if at, _ := check.Integer(e, "/stepInfo/createdAt"); at != created {
-				return s.FailureAt(entry, "/createdAt", "the entry and the log differ in the creation of the message", fmt.Sprintf("%d, as in the log", at))
-			}
-		}
-		if !found {
-			return s.FailureAt(entry, "/messageId", "the log of the run lacks the message of the entry", "a message of the log")
-		}
-		return nil
-	})
-}
-
-// messagesDiffer finds two steps with one message. A step may have several messages: one that
-// plans it beside others, and one with its result.
-func (s *Scenario) messagesDiffer(events runLog) error {
-	step := map[string]string{}
-	for _, e := range events {
-		id, has := check.Text(e, "/stepInfo/messageId")
-		if !has {
-			continue
-		}
-		name, _ := check.Text(e, "/stepInfo/stepName")
-		at, _ := check.Integer(e, "/stepInfo/createdAt")
-		told := fmt.Sprintf("%s, created at %d", name, at)
-		if step[id] == "" {
-			step[id] = told
-		}
-		if step[id] != told {
-			return s.FailureAt(e, "/stepInfo", "two events tell different things of the message "+id, step[id])
-		}
-	}
-	return nil
-}
-
-func (s *Scenario) timesInOrder(events runLog) error {
-	_, last := bounds(events)
-	for _, e := range events {
-		created, has := check.Integer(e, "/stepInfo/createdAt")
-		started, _ := check.Integer(e, "/workflowCreatedAt")
-		at, _ := check.Integer(e, "/time")
-		if next, has := check.Integer(e, "/nextDeliveryTime"); has && eventState(e) == "CREATED" && (next < created-roundingMs || next > last+roundingMs) {
-			return s.FailureAt(e, "/nextDeliveryTime", "the next delivery of a message that was delivered", fmt.Sprintf("between %d, its creation, and %d, the last event of the run", created, last))
-		}
-		if at < started-roundingMs {
-			return s.FailureAt(e, "/time", "the event is older than its run", fmt.Sprintf("at least %d", started))
-		}
-		if has && (created < started-roundingMs || created > at+roundingMs) {
-			return s.FailureAt(e, "/stepInfo/createdAt", "the creation of the message", fmt.Sprintf("between %d, the creation of the run, and %d, the time of the event", started, at))
 		}
 	}
 	return nil

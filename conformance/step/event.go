@@ -140,31 +140,6 @@ func (s *Scenario) holdsExactly(want int, state string) error {
 	}))
 }
 
-// createdBeforeDelivered compares times, not positions in the list: the order of events of
-// the same millisecond is not defined.
-func (s *Scenario) createdBeforeDelivered(events runLog) error {
-	judged := false
-	for _, delivered := range events {
-		id, _ := check.Text(delivered, "/stepInfo/messageId")
-		t, _ := check.Integer(delivered, "/time")
-		if eventState(delivered) != "DELIVERED" {
-			continue
-		}
-		judged = true
-		if !slices.ContainsFunc(events, func(e any) bool {
-			created, _ := check.Integer(e, "/time")
-			of, _ := check.Text(e, "/stepInfo/messageId")
-			return eventState(e) == "CREATED" && of == id && created <= t
-		}) {
-			return s.FailureAt(delivered, "/stepInfo/messageId", "a message was delivered without having been created before", "CREATED of this message, before DELIVERED")
-		}
-	}
-	if !judged {
-		return s.lacks("DELIVERED", events)
-	}
-	return nil
-}
-
 // triedBeforeFailed compares times in real time only: the receiver uses the local clock,
 // which is not comparable with a moved one.
 func (s *Scenario) triedBeforeFailed(events runLog, n int) error {
@@ -177,31 +152,6 @@ func (s *Scenario) triedBeforeFailed(events runLog, n int) error {
 		if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
 			return s.FailureAt(e, "/time", "the run failed before its last try", "RUN_FAILED after it")
 		}
-	}
-	return nil
-}
-
-// errorStatuses compares with the answers of a workflow that fails differently each time. The
-// document does not say how many events a message with several attempts has.
-func (s *Scenario) errorStatuses(events runLog, first, second int) error {
-	field, err := s.Binding("fields.log", "response_status")
-	if err != nil {
-		return err
-	}
-	var got []int
-	for _, e := range events {
-		if status, has := check.Integer(e, "/"+field); has && eventState(e) == "ERROR" {
-			got = append(got, int(status))
-		}
-	}
-	if len(got) == 0 {
-		return s.lacks("ERROR", events)
-	}
-	s.Observe("error.events", fmt.Sprintf("%d of 2 attempts", len(got)))
-	slices.Sort(got)
-	foreign := slices.ContainsFunc(got, func(status int) bool { return status != first && status != second })
-	if foreign || len(got) > 1 && len(slices.Compact(slices.Clone(got))) == 1 {
-		return s.FailureOf(events, "the statuses of the events ERROR", fmt.Sprintf("%d and %d, each on the event of its own attempt", first, second), fmt.Sprint(got))
 	}
 	return nil
 }
@@ -266,30 +216,6 @@ func (s *Scenario) names(e any, values map[string]string, wanted bool) error {
 	return nil
 }
 
-// firstType judges the first message-level event of the run.
-func (s *Scenario) firstType(events runLog, want string) error {
-	var first any
-	var when int64
-	for _, e := range events {
-		created, has := check.Integer(e, "/stepInfo/createdAt")
-		if has && eventState(e) == "CREATED" && (first == nil || created < when) {
-			first, when = e, created
-		}
-	}
-	if kind, _ := check.Text(first, "/stepInfo/stepType"); kind == want {
-		return nil
-	}
-	// Messages of the same millisecond may be in any order: any of them may have the
-	// type.
-	for _, e := range events {
-		created, _ := check.Integer(e, "/stepInfo/createdAt")
-		if kind, _ := check.Text(e, "/stepInfo/stepType"); created == when && kind == want {
-			return nil
-		}
-	}
-	return s.FailureAt(first, "/stepInfo/stepType", "the first message of the run", want)
-}
-
 func (s *Scenario) idsIncrease(events runLog) error {
 	field, err := s.Binding("fields.step", "step_id")
 	if err != nil {
@@ -304,30 +230,6 @@ func (s *Scenario) idsIncrease(events runLog) error {
 	}
 	if ids["charge"] <= ids["reserve"] {
 		return s.FailureOf(events, "the step ids", "that of charge above that of reserve", harness.Shown(ids))
-	}
-	return nil
-}
-
-func (s *Scenario) concurrentSteps(events runLog) error {
-	seen := map[int64]bool{}
-	for _, e := range events {
-		name, _ := check.Text(e, "/stepInfo/stepName")
-		n, has := check.Integer(e, "/stepInfo/concurrent")
-		alone := int64(0) // "alongside this step" may mean n or n-1
-		switch name {
-		case "prepare":
-		case "reserve", "charge", "ship":
-			alone = 2
-		default:
-			continue
-		}
-		if !has || n != alone && n != alone+1 {
-			return s.FailureAt(e, "/stepInfo/concurrent", "concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone))
-		}
-		seen[n-alone] = true
-	}
-	if len(seen) != 1 {
-		return s.FailureOf(events, "concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
 	}
 	return nil
 }

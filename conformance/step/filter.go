@@ -11,6 +11,7 @@ import (
 var filterSteps = []step{
 	{"When", `the (message logs|dead letter queue) (?:are|is) filtered by (run id|workflow url|response status|publisher|callback state|label|creation of the run|message id|the state "\w+"|an unknown run id)`, (*Scenario).filterBy},
 	{"When", `the dead letter queue is filtered by a run id that nobody has`, (*Scenario).filterByNobody},
+	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
 }
 
 func (s *Scenario) filterBy(list, by string) error {
@@ -83,4 +84,20 @@ func (s *Scenario) readFiltered(list string, filters map[string]string, fits fun
 	err := s.read(list, 0, filters)
 	s.runs.listed.Fits = fits
 	return err
+}
+
+func (s *Scenario) onlyOwn(others string) error {
+	pointer, own, name := "/workflowRunId", s.runs.id, "an event"
+	if others == "entry of another workflow" {
+		if _, err := s.Binding("dlq", "url"); err != nil { // nothing was filtered
+			return err
+		}
+		pointer, own, name = "/workflowUrl", s.runs.peer.Endpoint.URL, "an entry"
+	}
+	for _, item := range s.runs.listed.Items {
+		if err := s.Equal(item, pointer, name+" that the filter excludes was listed", own); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -194,7 +194,7 @@ func (s *Scenario) goesOutWith(value string) error {
 		sent, _ := check.At(entry, "/header")
 		m, _ := sent.(map[string]any)
 		for name, values := range m {
-			if list, _ := values.([]any); s.isHeader(name, header.FlowControlValue) {
+			if list, _ := values.([]any); s.IsHeader(name, header.FlowControlValue) {
 				for _, v := range list {
 					seen = append(seen, dense(fmt.Sprint(v)))
 				}

@@ -3,7 +3,6 @@ package step
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -91,16 +90,9 @@ func (s *Scenario) calledWithTheirPayloads() error {
 func (s *Scenario) namesHeader(header any, name string) bool {
 	m, _ := header.(map[string]any)
 	for given := range m {
-		if s.isHeader(given, name) {
+		if s.IsHeader(given, name) {
 			return true
 		}
 	}
 	return false
-}
-
-// isHeader reports whether given is the neutral name or the target's name of the same
-// header, ignoring case.
-func (s *Scenario) isHeader(given, neutral string) bool {
-	rest, ok := strings.CutPrefix(neutral, header.Prefix)
-	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.Suite.Dialect.HeaderPrefix+rest)
 }

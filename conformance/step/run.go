@@ -58,14 +58,10 @@ var runSteps = []step{
 	{"Then", `the run is recorded as "(\w+)"`, (*Scenario).runRecorded},
 	{"Then", `a message of the run is recorded as "(\w+)"`, (*Scenario).messageRecorded},
 	{"Then", `the log holds exactly (\d+) events? (?:"(\w+)"|of an ended run)`, (*Scenario).holdsExactly},
-	{"Then", `each delivered message was created before`, (*Scenario).createdBeforeDelivered},
 	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
-	{"Then", `each event "ERROR" holds the status of its own attempt, (\d+) or (\d+)`, (*Scenario).errorStatuses},
 	{"Then", `the step "([^"]+)" is never executed`, (*Scenario).neverExecuted},
 	{"Then", `the start of the invoked run names the invoker`, (*Scenario).namesInvoker},
-	{"Then", `the first message of the run has the step type "(\w+)"`, (*Scenario).firstType},
 	{"Then", `the ids of the recorded steps increase`, (*Scenario).idsIncrease},
-	{"Then", `each step is recorded with the number of steps beside it`, (*Scenario).concurrentSteps},
 }
 
 // onlyStep is the name of the step in workflows with one step.

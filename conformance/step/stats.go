@@ -19,6 +19,7 @@ import (
 // statistics holds the readings of a scenario.
 type statistics struct {
 	before map[string]any // by period
+	begun  time.Time      // target's time of the first of them
 	now    *harness.Response
 	at     time.Time // target's time of the last reading
 }
@@ -62,7 +63,9 @@ func (s *Scenario) statsBefore() error {
 		if err != nil {
 			return s.Assume(err, "REQ-STA-001")
 		}
-		s.stats.before[period] = a.JSON
+		if s.stats.before[period] = a.JSON; s.stats.begun.IsZero() {
+			s.stats.begun = s.stats.at
+		}
 	}
 	return nil
 }
@@ -76,12 +79,12 @@ func (s *Scenario) readStats(period string) (err error) {
 // readStatsMoved reads until any total differs from before or the budget for statistics is
 // spent; the next step checks which one. With a moved clock it reads once.
 func (s *Scenario) readStatsMoved() error {
-	was := s.totals(s.stats.before["1h"])
+	was := s.totals(s.stats.before["1h"], time.Time{})
 	moved := func() error {
 		if err := s.readStats(""); err != nil {
 			return err
 		}
-		if maps.Equal(was, s.totals(s.stats.now.JSON)) {
+		if maps.Equal(was, s.totals(s.stats.now.JSON, time.Time{})) {
 			return s.Failure("the statistics have not moved", "other figures", "the same")
 		}
 		return nil
@@ -99,9 +102,9 @@ func (s *Scenario) readStatsMoved() error {
 	return s.readStats("")
 }
 
-// totals returns the totals of all arrays and series by name and field, and the daily requests of the
-// UTC day of the last reading.
-func (s *Scenario) totals(v any) map[string]float64 {
+// totals returns the totals of all arrays and series by name and field, of the series their points since
+// a time, and the daily requests of the UTC day of the last reading.
+func (s *Scenario) totals(v any, since time.Time) map[string]float64 {
 	out := map[string]float64{}
 	sum := func(name string, points []any) {
 		for _, p := range points {
@@ -113,16 +116,26 @@ func (s *Scenario) totals(v any) map[string]float64 {
 			}
 		}
 	}
-	for _, name := range slices.Concat(check.DayArrays, check.PeriodArrays) {
+	recent := func(points []any) []any {
+		return slices.DeleteFunc(slices.Clone(points), func(p any) bool {
+			t, _, ok := check.StatsTime(p)
+			return ok && t.Before(since)
+		})
+	}
+	for _, name := range check.DayArrays {
 		points, _ := check.List(v, "/"+name)
 		sum(name, points)
+	}
+	for _, name := range check.PeriodArrays {
+		points, _ := check.List(v, "/"+name)
+		sum(name, recent(points))
 	}
 	for _, name := range check.SeriesArrays {
 		series, _ := check.List(v, "/"+name)
 		for _, one := range series {
 			id, _ := check.Text(one, "/id")
 			points, _ := check.List(one, "/data_points")
-			sum(name+" "+id, points)
+			sum(name+" "+id, recent(points))
 		}
 	}
 	days, _ := check.List(v, "/daily_requests")
@@ -267,11 +280,12 @@ func (s *Scenario) arraysComplete() error {
 
 // risen requires that totals are higher than before.
 func (s *Scenario) risen(t *godog.Table) error {
-	return s.inEveryPeriod("the figures have risen", func(before any) error {
-		was, is := s.totals(before), s.totals(s.stats.now.JSON)
+	return s.inEveryPeriod("the figures have risen", func(before any, period string) error {
+		since := s.stats.begun.Add(-check.Periods[period].Distance - s.Skew()) // a point may have the time of its start
+		was, is := s.totals(before, since), s.totals(s.stats.now.JSON, since)
 		for _, r := range t.Rows {
 			if name := r.Cells[0].Value; is[name] <= was[name] {
-				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
+				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v in the points since %s", was[name], since.UTC().Format(time.DateTime)), fmt.Sprint(is[name]))
 			}
 		}
 		return nil
@@ -280,13 +294,13 @@ func (s *Scenario) risen(t *godog.Table) error {
 
 // inEveryPeriod judges the statistics of each period. In real time it reads them within their
 // budget until they pass: they may be counted with a delay.
-func (s *Scenario) inEveryPeriod(what string, judge func(before any) error) error {
+func (s *Scenario) inEveryPeriod(what string, judge func(before any, period string) error) error {
 	for _, period := range slices.Sorted(maps.Keys(check.Periods)) {
 		read := func() error {
 			if err := s.readStats(period); err != nil {
 				return err
 			}
-			return judge(s.stats.before[period])
+			return judge(s.stats.before[period], period)
 		}
 		err := read()
 		if err != nil && !s.Clock.Virtual() {
@@ -302,7 +316,7 @@ func (s *Scenario) inEveryPeriod(what string, judge func(before any) error) erro
 // seriesNotRisen needs an account of its own.
 func (s *Scenario) seriesNotRisen(id string) error {
 	name := "daily_workflow_messages " + id + " y"
-	if is := s.totals(s.stats.now.JSON)[name]; s.Alone && is > 0 {
+	if is := s.totals(s.stats.now.JSON, time.Time{})[name]; s.Alone && is > 0 {
 		return s.stats.now.Fails("/daily_workflow_messages", "the total of "+name, "0", fmt.Sprint(is))
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -62,7 +63,7 @@ func (s *Scenario) figuresAreZero() error {
 	if !s.Alone {
 		return harness.Inconclusive(report.DriverMissing, "drivers.account: other scenarios use the account")
 	}
-	totals := s.totals(s.stats.now.JSON)
+	totals := s.totals(s.stats.now.JSON, time.Time{})
 	for _, name := range slices.Sorted(maps.Keys(totals)) {
 		if totals[name] != 0 && !strings.Contains(name, "billing") {
 			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name+" of an account that has done nothing", "0", fmt.Sprint(totals[name]))

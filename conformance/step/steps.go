@@ -26,7 +26,6 @@ func stepAreas() []stepArea {
 		{"DLQ", dlqSteps},
 		{"restart", restartSteps},
 		{"log", logSteps},
-		{"whole log", logScanSteps},
 		{"filters of lists", filterSteps},
 		{"flow control", flowSteps},
 		{"combinations", combinationSteps},

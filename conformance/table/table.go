@@ -1,7 +1,7 @@
 // Package table judges a JSON value by the rows of a table in a feature file: a place, and what
 // must be there.
 //
-//	| stepInfo/stepType   | one of Run, Call                |
+//	| stepInfo/concurrent | between 2 and 3                 |
 //	| {dlq.label?}        | {label}                         |
 //	| responseHeader      | holds X-Fault: permanent, total |
 //

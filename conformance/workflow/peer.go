@@ -184,7 +184,11 @@ func (p *Peer) plan(got *receiver.Received, group int, results map[int]bool, sta
 	n := p.beside(group)
 	for i, st := range p.Steps {
 		if st.Group == group && !results[i+1] {
-			items = append(items, p.item(got, stepBody{StepName: st.Name, StepType: st.Kind, Concurrent: n, TargetStep: i + 1}))
+			step := stepBody{StepName: st.Name, StepType: st.Kind, Concurrent: n, TargetStep: i + 1}
+			if st.Kind == "SleepFor" {
+				step.SleepFor = st.Seconds
+			}
+			items = append(items, p.item(got, step))
 		}
 	}
 	return p.submit(items...)
@@ -208,11 +212,15 @@ type batchItem struct {
 // item is the submission of a step to the URL of the workflow.
 func (p *Peer) item(got *receiver.Received, step stepBody) batchItem {
 	text, _ := json.Marshal(step) // plain fields always encode
-	return batchItem{Destination: p.Endpoint.URL, Body: string(text), Headers: map[string]string{
+	item := batchItem{Destination: p.Endpoint.URL, Body: string(text), Headers: map[string]string{
 		header.WorkflowInit: "false", header.WorkflowRunID: got.Header.Get(header.WorkflowRunID), header.WorkflowURL: p.Endpoint.URL,
 		header.WorkflowSDKVersion: "1", header.ForwardPrefix + header.WorkflowSDKVersion: "1", header.FeatureSet: "InitialBody,WF_TriggerOnConfig",
 		header.Method: "POST", "Content-Type": "application/json",
 	}}
+	if step.SleepFor > 0 && (step.Concurrent == 1 || step.TargetStep > 0) { // of steps side by side, the plan sleeps
+		item.Headers[header.Delay] = fmt.Sprintf("%ds", step.SleepFor)
+	}
+	return item
 }
 
 // submit reports steps. If the run has already ended, that is not a failure.
@@ -286,9 +294,7 @@ func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
 		return p.submit(p.item(got, step))
 	case "SleepFor":
 		step.SleepFor = st.Seconds
-		item := p.item(got, step)
-		item.Headers[header.Delay] = fmt.Sprintf("%ds", st.Seconds)
-		return p.submit(item)
+		return p.submit(p.item(got, step))
 	case "SleepUntil":
 		at, err := p.scenario.Clock.Target(p.scenario.Context)
 		if err != nil {

@@ -23,11 +23,11 @@ var Runs = &Kind{Name: "a run", options: runOptions, normal: normalRun, run: run
 // runOptions are all dimensions of a run.
 var runOptions = []option{
 	{"before", "with", []choice{{}, {says: "a step before", n: 1}}},
-	{"parallel", "with", []choice{{}, {says: "2 steps side by side", n: 2}, {says: "3 steps side by side", n: 3}}},
+	{"parallel", "with", []choice{{}, {says: "2 steps side by side", n: 2}, {says: "3 steps side by side", n: 3}, {says: "2 steps side by side, and 2 more", n: 2, twice: true}, {says: "a step beside a sleep of 1 s", n: 1, name: "SleepFor"}}},
 	{"sleep", "with", []choice{{}, {says: "a sleep of 1 s", name: "SleepFor"}, {says: "a sleep until 1 s later", name: "SleepUntil"}}},
 	{"call", "with", []choice{{}, {says: "a call", n: 1}}},
 	{"wait", "with", []choice{{}, {says: "a wait that times out", n: 1}, {says: "2 waits that time out", n: 2}}},
-	{"invoke", "with", []choice{{}, {says: "an invoked run", n: 1}, {says: "2 invoked runs", n: 2}}},
+	{"invoke", "with", []choice{{}, {says: "an invoked run", n: 1}, {says: "2 invoked runs", n: 2}, {says: "an invoked run that invokes another", n: 1, twice: true}}},
 	{"notify", "with", []choice{{}, {says: "a notification", n: 1}}},
 	{"after", "with", []choice{{}, {says: "a step after", n: 1}}},
 	{"names", "with", []choice{{}, {says: "step names with quotes and percent signs", values: []string{` "a" %41 / b`}}, {says: "step names in other scripts", values: []string{" größer 配達"}}}},
@@ -53,6 +53,7 @@ var runOptions = []option{
 		{says: "entry is restarted with a chosen id", name: header.WorkflowRunID, needs: "capabilities.restart-custom-run-id"},
 		{says: "entry is restarted with 1 retry", n: 1, needs: "headers.restart_retries"},
 		{says: "entry is restarted with another key", values: []string{"other"}, needs: "headers.restart_flow_key"},
+		{says: "entry is restarted with another value of its key", name: header.FlowControlValue},
 		{says: "entry is restarted, and that of the new run too", twice: true},
 		{says: "entry is restarted with chosen ids, twice", name: header.WorkflowRunID, twice: true, needs: "capabilities.restart-custom-run-id"},
 	}},
@@ -62,7 +63,7 @@ var runOptions = []option{
 // normalRun replaces choices that others exclude.
 func normalRun(t *Thing) {
 	p := t.Pick
-	if p["fails"] == 0 || t.on("position").n == 2 && p["parallel"] == 0 {
+	if p["fails"] == 0 || t.on("position").n == 2 && (p["parallel"] == 0 || t.on("parallel").name != "") { // whether a sleep ends beside a failure is open
 		p["position"] = 0
 	}
 	if t.on("fails").n >= 0 {
@@ -71,7 +72,7 @@ func normalRun(t *Thing) {
 	if p["retries"] == 0 || p["position"] == 2 {
 		p["recovery"] = 0 // which of them ends the run is open
 	}
-	if t.on("restart").values != nil && p["key"] == 0 {
+	if c := t.on("restart"); (c.values != nil || c.name == header.FlowControlValue) && p["key"] == 0 {
 		p["key"] = 1 // which has a value
 	}
 }
@@ -102,8 +103,12 @@ func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 	if position == 0 {
 		failing(0)
 	}
-	for i := range t.on("parallel").n {
+	beside := t.on("parallel")
+	for i := range beside.n {
 		add(fmt.Sprint("beside ", i+1), "Run", 1)
+	}
+	if beside.name != "" {
+		add("beside", beside.name, 1)
 	}
 	if position == 2 {
 		failing(1)
@@ -124,6 +129,10 @@ func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 	}
 	if t.on("notify").n > 0 {
 		add("notify", "Notify", 0)
+	}
+	if beside.twice {
+		add("more 1", "Run", 2)
+		add("more 2", "Run", 2)
 	}
 	if t.on("after").n > 0 {
 		add("after", "Run", 0)
@@ -156,9 +165,14 @@ func (t *Thing) tell() *Story {
 // ends reports whether the run fails when a step does.
 func (y *Story) ends(st workflow.Step) bool { return st.Fails < 0 || st.Fails > y.Retries }
 
-// failures reports whether a step that is executed fails.
-func (y *Story) failures() bool {
-	return slices.ContainsFunc(y.Steps, func(st workflow.Step) bool { return st.Fails != 0 && y.Done[st.Name] > 0 })
+// failing is how many steps are executed and fail.
+func (y *Story) failing() (n int) {
+	for _, st := range y.Steps {
+		if st.Fails != 0 && y.Done[st.Name] > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // expect derives what depends on the number of retries.
@@ -212,14 +226,17 @@ type Tale struct {
 	Payload  []byte
 	Label    string
 	Key      string
+	Value    string // of the key
+	Created  int64  // as a restart has answered, in Unix ms; 0: none has
 	Calls    []Attempt
 	Done     map[string]int
 	Events   []any
-	Invoked  []any // events of the invoked run
+	Invoked  []any // events of the invoked runs
 	Entries  []any
 	Callback string // URL
 	Called   int    // calls of the failure callback
 
+	other        string         // another value of the key, for a restart
 	earlier      map[string]int // executions of the runs that were restarted to this one
 	calledBefore int            // the same, of the failure callback
 
@@ -309,8 +326,11 @@ func (w *World) restart(l *Life) (err error) {
 		return nil
 	}
 	h := http.Header{}
-	if c.name != "" {
+	switch c.name {
+	case header.WorkflowRunID:
 		h.Set(c.name, l.Run.ID+"-chosen")
+	case header.FlowControlValue:
+		h.Set(w.s.Bound("headers", "flow_value"), w.s.FlowValue(harness.FlowValues[1]))
 	}
 	if c.n > 0 {
 		h.Set(w.s.Bound("headers", "restart_retries"), strconv.Itoa(c.n))
@@ -328,9 +348,12 @@ func (w *World) restart(l *Life) (err error) {
 // second is the life of the run that a restart has made: the run that was restarted again.
 func (l *Life) second(id string) *Life {
 	y := *l.Run
+	y.Created, _ = check.Integer(y.Restart.JSON, "/workflowCreatedAt")
 	y.Story, y.ID, y.Second, y.ended, y.Restart, y.Done, y.Calls, y.Early = y.Story.again(cmp.Or(l.on("restart").n, y.Story.Retries)), id, true, false, nil, map[string]int{}, nil, 0
-	if other := l.on("restart").values; other != nil && !l.again {
-		y.Key += other[0]
+	if c := l.on("restart"); c.values != nil && !l.again {
+		y.Key += c.values[0]
+	} else if c.name == header.FlowControlValue {
+		y.Value = y.other
 	}
 	y.Held = l.on("key").n > 1 && !l.again && l.on("restart").values == nil
 	y.earlier, y.calledBefore = map[string]int{}, y.calledBefore+y.Called
@@ -352,7 +375,11 @@ func (w *World) invent(l *Life) {
 			e.Aside = true
 			return e.URL
 		case "Invoke":
-			return workflow.NewPeer(w.s, l.Key+" invoked", workflow.Step{Name: "inner", Kind: "Run"}).Endpoint.URL
+			inner := workflow.Step{Name: "inner", Kind: "Run"}
+			if l.on("invoke").twice {
+				inner.Kind, inner.URL = "Invoke", workflow.NewPeer(w.s, l.Key+" invoked by it", inner).Endpoint.URL
+			}
+			return workflow.NewPeer(w.s, l.Key+" invoked", inner).Endpoint.URL
 		}
 		return ""
 	})
@@ -381,7 +408,8 @@ func (w *World) trigger(l *Life) (err error) {
 	}
 	y.Label, y.Key = set("label", map[int]string{1: "label-" + l.Key, 2: "label-" + w.tag + "shared"}[l.on("label").n]), set("key", w.s.Name("key"+l.Key))
 	if y.Key != "" {
-		h.Set(w.s.Bound("headers", "flow_value"), w.s.FlowValue(harness.FlowValues[0]))
+		y.Value, y.other = w.s.FlowValue(harness.FlowValues[0]), w.s.FlowValue(harness.FlowValues[1])
+		h.Set(w.s.Bound("headers", "flow_value"), y.Value)
 	}
 	set("failure callback", y.Callback)
 	if n := l.on("delay").n; n > 0 {
@@ -424,17 +452,31 @@ func (w *World) read(l *Life) (err error) {
 		y.Called = len(y.callback.Look()) - y.calledBefore
 	}
 	y.Events, err = w.s.EventsOf(y.ID)
-	y.executed(func(st workflow.Step) {
-		if st.Kind == "Invoke" && err == nil {
+	for id := range l.invokers() {
+		if err == nil {
 			var events []any
-			events, err = w.s.EventsOf(workflow.InvokedID(y.ID, st.Number))
+			events, err = w.s.EventsOf(id)
 			y.Invoked = append(y.Invoked, events...)
 		}
-	})
+	}
 	if err == nil {
 		y.Entries, err = w.s.EntriesOf(y.ID)
 	}
 	return err
+}
+
+// invokers are the runs below a run, each with the run that invokes it.
+func (l *Life) invokers() map[string]string {
+	by := map[string]string{}
+	l.Run.executed(func(st workflow.Step) {
+		if st.Kind == "Invoke" {
+			id := workflow.InvokedID(l.Run.ID, st.Number)
+			if by[id] = l.Run.ID; l.on("invoke").twice {
+				by[workflow.InvokedID(id, 0)] = id
+			}
+		}
+	})
+	return by
 }
 
 // text is a text in an item, "" for none.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -37,6 +38,17 @@ func (y *Tale) of(name string) (list []any) {
 	return list
 }
 
+// messages are events by the id of their message.
+func messages(events []any) map[string]any {
+	by := map[string]any{}
+	for _, e := range events {
+		if id := text(e, "/stepInfo/messageId"); id != "" {
+			by[id] = e
+		}
+	}
+	return by
+}
+
 // states are the states of events in one text.
 func states(list []any) string {
 	var words []string
@@ -45,6 +57,27 @@ func states(list []any) string {
 	}
 	slices.Sort(words)
 	return strings.Join(words, " ")
+}
+
+// number is an integer in an item, 0 for none.
+func number(item any, pointer string) int64 {
+	n, _ := check.Integer(item, pointer)
+	return n
+}
+
+// created is when the first message of a step was created, in Unix ms; 0: it has none.
+func created(events []any) (first int64) {
+	for _, e := range events {
+		if t := number(e, "/stepInfo/createdAt"); first == 0 || t < first {
+			first = t
+		}
+	}
+	return first
+}
+
+// order checks that one time is not after another; whole seconds are legal.
+func (j *judging) order(item any, before string, a int64, after string, b int64) {
+	j.that(a < b+time.Second.Milliseconds(), fmt.Sprintf("%s, %d, not after %s", before, a, after), fmt.Sprintf("%d in %s", b, text(item, "/state")))
 }
 
 // executed calls do with each step that is executed.
@@ -81,11 +114,28 @@ func (w *World) bound(j *judging, y *Tale, name, want string) {
 	}
 }
 
+// sent are the values of a header of the request that an entry shows.
+func (w *World) sent(e any, neutral string) (values []string) {
+	h, _ := check.At(e, "/header")
+	m, _ := h.(map[string]any)
+	for name, list := range m {
+		if all, _ := list.([]any); w.isHeader(name, neutral) {
+			for _, v := range all {
+				values = append(values, fmt.Sprint(v))
+			}
+		}
+	}
+	return values
+}
+
 // runRules are the rules of runs, in the order of the feature.
 var runRules = []*Rule{
 	{"REQ-LOG-007", spec.Stated, "the log has RUN_STARTED and the creation of the first message", func(_ *World, l *Life, j *judging) {
 		y := l.Run
 		j.that(len(y.in("RUN_STARTED")) > 0 && slices.ContainsFunc(y.in("CREATED"), func(e any) bool { return text(e, "/stepInfo/stepType") == "Initial" }), "RUN_STARTED, and CREATED of Initial", states(y.Events))
+		for id := range l.invokers() {
+			j.that(slices.ContainsFunc(y.Invoked, func(e any) bool { return text(e, "/state") == "RUN_STARTED" && text(e, "/workflowRunId") == id }), "RUN_STARTED of the invoked run "+id, states(y.Invoked))
+		}
 	}},
 	{"REQ-LOG-008", spec.Stated, "a run whose steps succeed in the end has RUN_SUCCESS", func(_ *World, l *Life, j *judging) {
 		if y := l.Run; !y.Story.Fails {
@@ -153,48 +203,94 @@ var runRules = []*Rule{
 			}
 		})
 	}},
+	{"REQ-LOG-014", spec.Stated, "one message has the type Initial, and none was created before it", func(_ *World, l *Life, j *judging) {
+		initial := messages(slices.DeleteFunc(slices.Clone(l.Run.Events), func(e any) bool { return text(e, "/stepInfo/stepType") != "Initial" }))
+		j.that(len(initial) == 1, "one", strconv.Itoa(len(initial)))
+		for id, first := range initial {
+			for _, e := range l.Run.Events {
+				if of := text(e, "/stepInfo/messageId"); of != "" {
+					j.that(of != id || text(e, "/stepInfo/stepType") == "Initial", "the type Initial in all its events", text(e, "/stepInfo/stepType"))
+					j.that(number(e, "/stepInfo/createdAt") >= number(first, "/stepInfo/createdAt"), "the first message of the run", "created after the message "+of)
+				}
+			}
+		}
+	}},
 	{"REQ-LOG-028", spec.Stated, "every step is recorded with the number of steps beside it", func(_ *World, l *Life, j *judging) {
-		beside := 0
+		beside := map[int]int{}
 		for _, st := range l.Run.Story.Steps {
-			beside += st.Group
+			beside[st.Group]++
+		}
+		beside[0] = 1
+		itself := map[int64]bool{} // whether a step itself counts is open
+		l.Run.executed(func(st workflow.Step) {
+			want := beside[st.Group]
+			for _, e := range l.Run.of(st.Name) {
+				if n, has := check.Integer(e, "/stepInfo/concurrent"); has {
+					itself[int64(want)-n] = true
+					j.that((n == int64(want) || n == int64(want)-1) && len(itself) == 1, fmt.Sprintf("%q with %d", st.Name, want), strconv.FormatInt(n, 10))
+				}
+			}
+		})
+	}},
+	{"REQ-LOG-004", spec.Implied, "different steps have different messages, and each message has one creation", func(_ *World, l *Life, j *judging) {
+		told := map[string]string{} // a step may have several messages: one that plans it, and one with its result
+		for _, e := range l.Run.Events {
+			if id := text(e, "/stepInfo/messageId"); id != "" {
+				one := fmt.Sprintf("the step %q, created at %d", text(e, "/stepInfo/stepName"), number(e, "/stepInfo/createdAt"))
+				told[id] = cmp.Or(told[id], one)
+				j.that(told[id] == one, "the message "+id+" of "+told[id], "also of "+one)
+			}
+		}
+	}},
+	{"REQ-LOG-004", spec.Implied, "a message is created after its run, and before its events and its delivery", func(_ *World, l *Life, j *judging) {
+		last := int64(0)
+		for _, e := range l.Run.Events {
+			last = max(last, number(e, "/time"))
+		}
+		for _, e := range l.Run.Events {
+			started, at := number(e, "/workflowCreatedAt"), number(e, "/time")
+			j.order(e, "/workflowCreatedAt", started, "/time", at)
+			if created := number(e, "/stepInfo/createdAt"); created > 0 {
+				j.order(e, "/workflowCreatedAt", started, "/stepInfo/createdAt", created)
+				j.order(e, "/stepInfo/createdAt", created, "/time", at)
+				if next := number(e, "/nextDeliveryTime"); next > 0 && text(e, "/state") == "CREATED" {
+					j.order(e, "/stepInfo/createdAt", created, "/nextDeliveryTime", next)
+					j.order(e, "/nextDeliveryTime", next, "the last event", last)
+				}
+			}
+		}
+	}},
+	{"REQ-LOG-008", spec.Stated, "every step and every message of a run that succeeds has DELIVERED", func(_ *World, l *Life, j *judging) {
+		if l.Run.Story.Fails {
+			return
 		}
 		l.Run.executed(func(st workflow.Step) {
-			want := 1
-			if st.Group > 0 {
-				want = beside
-			}
-			for _, e := range l.Run.of(st.Name) {
-				if n, has := check.Integer(e, "/stepInfo/concurrent"); has { // whether the step itself counts is open
-					j.that(n == int64(want) || n == int64(want)-1, fmt.Sprintf("%q with %d", st.Name, want), strconv.FormatInt(n, 10))
-				}
-			}
-		})
-	}},
-	{"REQ-LOG-004", spec.Implied, "different steps have different messages", func(_ *World, l *Life, j *judging) {
-		owner := map[string]string{}
-		l.Run.executed(func(st workflow.Step) {
-			for _, e := range l.Run.of(st.Name) {
-				if id := text(e, "/stepInfo/messageId"); id != "" {
-					j.that(owner[id] == "" || owner[id] == st.Name, fmt.Sprintf("a message of its own for %q", st.Name), "that of "+owner[id])
-					owner[id] = st.Name
-				}
-			}
-		})
-	}},
-	{"REQ-LOG-008", spec.Stated, "every step that succeeds in the end has DELIVERED", func(_ *World, l *Life, j *judging) {
-		l.Run.executed(func(st workflow.Step) {
-			if st.Kind == "Run" && !l.Run.Story.Fails {
+			if st.Kind == "Run" {
 				j.that(slices.ContainsFunc(l.Run.of(st.Name), func(e any) bool { return text(e, "/state") == "DELIVERED" }), fmt.Sprintf("DELIVERED of %q", st.Name), states(l.Run.of(st.Name)))
 			}
 		})
+		made, done := messages(l.Run.in("CREATED")), messages(l.Run.in("DELIVERED"))
+		for id, e := range made {
+			j.that(done[id] != nil, fmt.Sprintf("DELIVERED of the message %s, of the step %q", id, text(e, "/stepInfo/stepName")), "none")
+		}
+		for id, e := range done {
+			if j.that(made[id] != nil, "CREATED of the message "+id, "none"); made[id] != nil {
+				j.order(e, "CREATED of "+id, number(made[id], "/time"), "DELIVERED", number(e, "/time"))
+			}
+		}
 	}},
-	{"REQ-LOG-010", spec.Stated, "a run with a failure has ERROR, and a run without one has none", func(_ *World, l *Life, j *judging) {
-		failed, n := l.Run.Story.failures(), len(l.Run.in("ERROR"))
-		j.that(failed == (n > 0), map[bool]string{true: "an event ERROR", false: "no event ERROR"}[failed], strconv.Itoa(n))
+	{"REQ-LOG-010", spec.Stated, "every message that fails has ERROR, and a run without a failure has none", func(_ *World, l *Life, j *judging) {
+		failing, errors := l.Run.Story.failing(), l.Run.in("ERROR")
+		j.that((failing > 0) == (len(errors) > 0), map[bool]string{true: "an event ERROR", false: "no event ERROR"}[failing > 0], strconv.Itoa(len(errors)))
+		failed := map[string]bool{}
+		for _, e := range errors {
+			failed[text(e, "/stepInfo/messageId")+text(e, "/stepInfo/stepName")] = true
+		}
+		j.that(len(failed) >= failing || len(errors) == 0, fmt.Sprint("ERROR of ", failing, " messages"), fmt.Sprint(len(failed)))
 	}},
 	{"REQ-LOG-026", spec.Stated, "every ERROR has the status of an attempt, and the last one that of the last", func(w *World, l *Life, j *judging) {
 		field := w.names("fields.log", "response_status")
-		if field == "" || !l.Run.Story.failures() {
+		if field == "" || l.Run.Story.failing() == 0 {
 			return
 		}
 		// Not of the script alone: a step beside the failing one fails with another status when
@@ -231,9 +327,10 @@ var runRules = []*Rule{
 		for _, e := range l.Run.Events {
 			j.that(text(e, "/"+field) == "", "no invoker", text(e, "/"+field))
 		}
+		by := l.invokers()
 		for _, e := range l.Run.Invoked {
 			if text(e, "/state") == "RUN_STARTED" {
-				j.that(text(e, "/"+field) == l.Run.ID, l.Run.ID, text(e, "/"+field))
+				j.that(text(e, "/"+field) == by[text(e, "/workflowRunId")], by[text(e, "/workflowRunId")], text(e, "/"+field))
 			}
 		}
 	}},
@@ -248,15 +345,16 @@ var runRules = []*Rule{
 		}
 	}},
 	{"REQ-LOG-029", spec.Implied, "what follows a sleep is created after it", func(_ *World, l *Life, j *judging) {
-		at := slices.IndexFunc(l.Run.Story.Steps, func(st workflow.Step) bool { return st.Kind == "SleepFor" })
-		if at < 0 || at+1 >= len(l.Run.Story.Steps) {
-			return
-		}
-		slept, next := l.Run.of(l.Run.Story.Steps[at].Name), l.Run.of(l.Run.Story.Steps[at+1].Name)
-		if len(slept) > 0 && len(next) > 0 {
-			a, okA := check.Integer(slept[0], "/stepInfo/createdAt")
-			b, okB := check.Integer(next[0], "/stepInfo/createdAt")
-			j.that(!okA || !okB || b-a >= 1000-tolerance.Milliseconds(), "at least 1 s later", fmt.Sprint(b-a, " ms"))
+		steps := l.Run.Story.Steps
+		for i, st := range steps {
+			next := slices.IndexFunc(steps[i:], func(o workflow.Step) bool { return o.Name != st.Name && (o.Group == 0 || o.Group != st.Group) })
+			if st.Kind != "SleepFor" || next < 0 {
+				continue
+			}
+			slept, then := created(l.Run.of(st.Name)), created(l.Run.of(steps[i+next].Name))
+			if slept > 0 && then > 0 {
+				j.that(then-slept >= 1000-tolerance.Milliseconds(), "at least 1 s later", fmt.Sprint(then-slept, " ms"))
+			}
 		}
 	}},
 	{"REQ-DLQ-005", spec.Stated, "a run that failed is in the dead letter queue", func(_ *World, l *Life, j *judging) {
@@ -295,6 +393,28 @@ var runRules = []*Rule{
 		l.Run.field(j, "/workflowUrl", l.Run.URL)
 		l.Run.field(j, "/url", l.Run.URL)
 		l.Run.field(j, "/maxRetries", strconv.Itoa(l.Run.Story.Retries))
+	}},
+	{"REQ-DLQ-007", spec.Implied, "the message and the times of the entry are those of the log", func(_ *World, l *Life, j *judging) {
+		for _, e := range l.Run.Entries {
+			started, created, due := number(e, "/workflowCreatedAt"), number(e, "/createdAt"), number(e, "/notBefore")
+			j.order(e, "/workflowCreatedAt", started, "/createdAt", created)
+			j.order(e, "/createdAt", created, "/notBefore", due)
+			if first := l.Run.Story.Steps[0]; l.Run.Story.ends(first) && first.Group == 0 && !l.Run.Second { // its message is that of the run
+				j.order(e, "the end of the delay", started+l.Run.Story.Delay.Milliseconds(), "/notBefore", due)
+			}
+			for _, failed := range l.Run.in("RUN_FAILED") {
+				j.order(e, "/notBefore", due, "the failure of the run", number(failed, "/time"))
+			}
+			id, found := text(e, "/messageId"), false
+			for _, event := range l.Run.Events {
+				j.that(number(event, "/workflowCreatedAt") == started, fmt.Sprint("workflowCreatedAt ", started, " in the log"), fmt.Sprint(number(event, "/workflowCreatedAt")))
+				if text(event, "/stepInfo/messageId") == id {
+					found = true
+					j.that(number(event, "/stepInfo/createdAt") == created, fmt.Sprint("createdAt ", created, " in the log"), fmt.Sprint(number(event, "/stepInfo/createdAt")))
+				}
+			}
+			j.that(found, "events of the message "+id, "none")
+		}
 	}},
 	{"REQ-DLQ-017", spec.Stated, "the entry has the payload, the label and the key of the run", func(w *World, l *Life, j *judging) {
 		y := l.Run
@@ -340,7 +460,7 @@ var runRules = []*Rule{
 		}
 	}},
 	{"REQ-RST-005", spec.Stated, "a restart with a chosen id makes a run with it", func(_ *World, l *Life, j *judging) {
-		if a := l.Run.Restart; a != nil && l.on("restart").name != "" {
+		if a := l.Run.Restart; a != nil && l.on("restart").name == header.WorkflowRunID {
 			j.that(text(a.JSON, "/workflowRunId") == l.Run.ID+"-chosen", l.Run.ID+"-chosen", text(a.JSON, "/workflowRunId"))
 		}
 	}},
@@ -351,6 +471,22 @@ var runRules = []*Rule{
 				if p := workflow.InitialPayload(got.Received); len(p) > 0 && got.Header.Get(header.WorkflowCallback) == "" {
 					j.that(bytes.Equal(p, want), brief(want), brief(p))
 				}
+			}
+		}
+	}},
+	{"REQ-RST-006", spec.Stated, "the run of a restart has the flow-control value of the restart, or else the original one", func(w *World, l *Life, j *judging) {
+		for _, e := range l.Run.Entries {
+			if values := w.sent(e, header.FlowControlValue); l.Run.Second && l.Run.Value != "" && len(values) > 0 {
+				j.that(slices.ContainsFunc(values, func(v string) bool {
+					return slices.Contains(strings.Split(strings.ReplaceAll(v, " ", ""), ","), strings.ReplaceAll(l.Run.Value, " ", ""))
+				}), l.Run.Value, strings.Join(values, " | "))
+			}
+		}
+	}},
+	{"REQ-RST-007", spec.Implied, "the run of a restart is in the log with the creation that the restart answered", func(_ *World, l *Life, j *judging) {
+		for _, e := range l.Run.Events {
+			if created := number(e, "/workflowCreatedAt"); l.Run.Created > 0 {
+				j.that(created == l.Run.Created, fmt.Sprint(l.Run.Created), fmt.Sprint(created))
 			}
 		}
 	}},

@@ -25,6 +25,7 @@ type World struct {
 	secret   string                            // the credential of the publisher
 	poll     time.Duration                     // between looks at what is awaited
 	names    func(section, name string) string // bindings of the target
+	isHeader func(given, neutral string) bool  // of its dialect
 	paced    bool                              // requests wait for limits.rps of the target file
 
 	mu     sync.Mutex
@@ -65,7 +66,7 @@ type Attempt struct {
 
 // Run makes the things happen together, within a scenario. patience is how long it waits for what is missing.
 func (k *Kind) Run(s *harness.Scenario, tag string, things []*Thing, patience time.Duration) (*World, error) {
-	w := &World{Kind: k, s: s, tag: tag, patience: patience, began: harness.Now(), poll: 20 * time.Millisecond, names: s.Bound, secret: string(s.Auth.Bearer), paced: s.Suite.Target.Limits.RPS > 0, stamps: map[*receiver.Received]time.Duration{}}
+	w := &World{Kind: k, s: s, tag: tag, patience: patience, began: harness.Now(), poll: 20 * time.Millisecond, names: s.Bound, isHeader: s.IsHeader, secret: string(s.Auth.Bearer), paced: s.Suite.Target.Limits.RPS > 0, stamps: map[*receiver.Received]time.Duration{}}
 	for _, t := range things {
 		w.Lives = append(w.Lives, &Life{Thing: &Thing{Kind: k, Key: tag + t.Key, Pick: t.Pick, seed: t.seed}})
 	}

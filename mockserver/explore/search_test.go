@@ -330,7 +330,7 @@ func TestScenarioThatPublishesWithoutEndFails(t *testing.T) {
 
 func TestWhatAnApplicationDoesAfterItsAnswer(t *testing.T) {
 	t.Parallel()
-	const quiet = 300 * time.Millisecond // also on a busy machine the call comes within it
+	const quiet = time.Second // also on a busy machine the call comes within it
 	later := func(key string) func(a *app, r *http.Request) error {
 		return func(a *app, r *http.Request) error {
 			go a.outside("payments", key+r.Header.Get("Svc-Retried")) // as in an application that does not wait
