@@ -308,10 +308,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, a run that failed has one entry
 
     @REQ-DLQ-010 @stated @time-retries @time-delay
-    Scenario: In worlds of runs the entry has the status and the body of the last attempt
+    Scenario: In worlds of runs the entry has the status, the headers and the body of the last attempt
       Given worlds of runs
       When everything in them has happened
-      Then for every run, the entry has the status and the body of the last attempt
+      Then for every run, the entry has the status, the headers and the body of the last attempt
 
     @REQ-DLQ-014 @stated @time-retries @time-delay
     Scenario: In worlds of runs the entry has the id, the address and the retries of the run

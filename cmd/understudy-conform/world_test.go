@@ -165,12 +165,12 @@ var worldMutants = []struct {
 		}
 	})}, []string{"LOG-015"}, []string{"quotes and percent"}},
 	{mutant{ID: "a delayed run that fails has no entry", Build: delayedForgotten}, []string{"DLQ-005"}, []string{"a delay of 2 s", "step"}},
-	{mutant{ID: "a run with a chosen id has no entry", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "-chosen") })},
+	{mutant{ID: "a run with a chosen id has no entry", Build: keptEntries(func(e map[string]any) bool { return !strings.HasSuffix(textOf(e["workflowRunId"]), "-Chosen") })},
 		[]string{"DLQ-005"}, []string{"chosen id", "step"}},
 	{mutant{ID: "a restart ignores its retries", Build: changeRequest(restartingRun, func(r *http.Request) { r.Header.Del(header.Retries) })},
 		[]string{"RST-010"}, []string{"restarted with 1 retry", "step"}},
 	{mutant{ID: "a run with a chosen id has no start", Build: filterItems(listingLog, "events", func(e map[string]any) bool {
-		return e["state"] != "RUN_STARTED" || !strings.HasSuffix(textOf(e["workflowRunId"]), "-chosen")
+		return e["state"] != "RUN_STARTED" || !strings.HasSuffix(textOf(e["workflowRunId"]), "-Chosen")
 	})}, []string{"LOG-007", "LOG-016"}, []string{"chosen id", "step"}},
 	{mutant{ID: "a restart forgets the key that holds it", Build: changeRequest(restartingRun, func(r *http.Request) {
 		if r.Header.Get(header.FlowControlKey) == "" {

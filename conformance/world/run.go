@@ -43,7 +43,7 @@ var runOptions = []option{
 		{says: "step fails twice with 503", n: 2, script: []int{503}},
 		{says: "step always fails with 503", n: -1, script: []int{503}},
 		{says: "step fails with 503 and then always with 500", n: -1, script: []int{503, 500}},
-		{says: "step fails with 503 and then always breaks the connection", n: -1, script: []int{503, -1}, basis: spec.Implied},
+		{says: "step fails with 507 and then always breaks the connection", n: -1, script: []int{507, -1}, basis: spec.Implied},
 		{says: "step always fails with a body that is not UTF-8", n: -1, script: []int{503}, values: []string{"\xff\xfe\x00#"}},
 	}},
 	{"recovery", "whose", []choice{{}, {says: "other steps fail once with 500", n: 1}}},
@@ -77,8 +77,13 @@ func normalRun(t *Thing) {
 	}
 }
 
-// work is the step that may fail.
-const work = "work"
+// work is the step that may fail, attemptHeader a header of its answers, and chosen the end of an id that a
+// restart chooses.
+const (
+	work          = "work"
+	attemptHeader = "X-Attempt"
+	chosen        = "-Chosen"
+)
 
 // steps are the steps of a run; other is the address that a step of a type needs.
 func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
@@ -92,6 +97,7 @@ func (t *Thing) steps(other func(kind string) string) (list []workflow.Step) {
 		st := &list[len(list)-1]
 		if st.Fails = fails.n; fails.n != 0 {
 			st.Status, st.Later, st.Body = fails.script[0], fails.script[len(fails.script)-1], "attempt #"
+			st.Header = http.Header{attemptHeader: {"#"}}
 		}
 		if fails.values != nil {
 			st.Body = fails.values[0]
@@ -328,7 +334,7 @@ func (w *World) restart(l *Life) (err error) {
 	h := http.Header{}
 	switch c.name {
 	case header.WorkflowRunID:
-		h.Set(c.name, l.Run.ID+"-chosen")
+		h.Set(c.name, l.Run.ID+chosen)
 	case header.FlowControlValue:
 		h.Set(w.s.Bound("headers", "flow_value"), w.s.FlowValue(harness.FlowValues[1]))
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -45,14 +46,14 @@ func follow(flaw string, l *Life) {
 		retries = l.on("retries").n
 	}
 	begins := max(y.Created, 5000) + map[bool]int64{true: 1}[y.Second && is("a restart began at another time")]
-	now := begins + y.Story.Delay.Milliseconds() // in Unix ms
+	now := begins // in Unix ms
 	event := func(state string, more map[string]any) {
 		e := map[string]any{"state": state, "workflowUrl": y.URL, "workflowCreatedAt": begins, "time": now}
 		maps.Copy(e, more)
 		text, _ := json.Marshal(e) // plain values
 		y.Events = append(y.Events, check.Decode(text))
 	}
-	messages, due := 0, int64(0)
+	messages, due, created := 0, int64(0), int64(0) // of the last message
 	message := func(name, kind string, concurrent int) map[string]any {
 		if messages++; is("steps share a message") {
 			messages = 7
@@ -60,7 +61,9 @@ func follow(flaw string, l *Life) {
 		if is("the first step is Initial too") && messages == 2 {
 			kind = "Initial"
 		}
-		created := now
+		if created = now; y.Story.ends(y.Story.Steps[0]) {
+			created = begins // the message of the run fails
+		}
 		if is("messages are older than their run") {
 			created = begins - 2000
 		}
@@ -71,6 +74,9 @@ func follow(flaw string, l *Life) {
 		event("RUN_STARTED", nil)
 	}
 	first := message("init", "Initial", 1)
+	if now += y.Story.Delay.Milliseconds(); !is("the first delivery is announced without its delay") {
+		first["nextDeliveryTime"] = now
+	}
 	event("CREATED", first)
 	if !is("no DELIVERED of the first message") {
 		event("DELIVERED", first)
@@ -188,7 +194,12 @@ func follow(flaw string, l *Life) {
 	if is("the entry has the first answer") {
 		body = "attempt 1"
 	}
-	status := l.status(tried)
+	status, answered := l.status(tried), map[string]any{"x-attempt": []string{strings.TrimPrefix(body, "attempt ")}}
+	if is("the entry has the first headers") {
+		answered["x-attempt"] = []string{"1"}
+	} else if status < 0 {
+		answered = nil
+	}
 	if status < 0 {
 		status, body = 0, map[bool]string{true: "attempt 1"}[is("an attempt without an answer shows that of an earlier one")]
 	}
@@ -204,8 +215,8 @@ func follow(flaw string, l *Life) {
 		due = begins
 	}
 	e := map[string]any{
-		"header": map[string]any{header.FlowControlValue: []string{value}}, "workflowCreatedAt": begins, "createdAt": now, "notBefore": due, "messageId": "m" + strconv.Itoa(messages),
-		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": retries, "responseStatus": status, "flow_key": key, "responseBody": body,
+		"header": map[string]any{header.FlowControlValue: []string{value}}, "workflowCreatedAt": begins, "createdAt": created, "notBefore": due, "messageId": "m" + strconv.Itoa(messages),
+		"workflowRunId": y.ID, "workflowUrl": y.URL, "url": y.URL, "maxRetries": retries, "responseStatus": status, "responseHeader": answered, "flow_key": key, "responseBody": body,
 		"failureCallback": y.Callback, "failureCallbackInfo": map[string]any{"responseStatus": 200}, "label": y.Label, "body": string(y.Payload), "body_base64": payload,
 		"response_body_base64": base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00" + strconv.Itoa(tried))),
 	}
@@ -216,12 +227,19 @@ func follow(flaw string, l *Life) {
 	y.Entries = []any{check.Decode(text)}
 }
 
+var plansOfRuns = sync.OnceValue(func() (plans [][]*Thing) {
+	for seed := range uint64(5) {
+		plans = append(plans, plan(Runs, seed))
+	}
+	return plans
+})
+
 // brokenRuns are the rules of runs that a flaw breaks, and how many runs each rule has judged.
 func brokenRuns(flaw string) (ids []string, judged map[string]int) {
 	judged = map[string]int{}
-	for seed := range uint64(5) {
+	for _, things := range plansOfRuns() {
 		w := &World{Kind: Runs, names: bindings, isHeader: strings.EqualFold}
-		for _, t := range plan(Runs, seed) {
+		for _, t := range things {
 			l := &Life{Thing: t}
 			follow(flaw, l)
 			w.Lives = append(w.Lives, l)
@@ -230,7 +248,7 @@ func brokenRuns(flaw string) (ids []string, judged map[string]int) {
 				times = 2
 			}
 			for n := 0; n < times && len(l.Run.Entries) > 0; n++ {
-				id := l.Run.ID + map[bool]string{true: "-chosen", false: "-2"}[t.on("restart").name == header.WorkflowRunID]
+				id := l.Run.ID + map[bool]string{true: chosen, false: "-2"}[t.on("restart").name == header.WorkflowRunID]
 				l.Run.Restart = &harness.Response{Status: http.StatusOK, JSON: check.Decode([]byte(`{"workflowRunId": "` + id + `", "workflowCreatedAt": 6000}`))}
 				second := l.second(id)
 				follow(flaw, second)
@@ -254,7 +272,7 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 		"two starts":                                                {"LOG-016 implied"},
 		"steps share a message":                                     {"DLQ-007 implied", "LOG-004 implied", "LOG-014 stated"},
 		"a delay with retries is ignored":                           {"PUB-010 stated"},
-		"the first step is Initial too":                             {"LOG-013 stated", "LOG-014 stated"},
+		"the first step is Initial too":                             {"LOG-004 implied", "LOG-013 stated", "LOG-014 stated"},
 		"concurrent is 1":                                           {"LOG-028 stated"},
 		"the step after a failure has no DELIVERED":                 {"LOG-008 stated"},
 		"one WAITER_ADDED":                                          {"LOG-019 stated"},
@@ -266,6 +284,7 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 		"the invoker of all is the first run":                       {"LOG-027 stated"},
 		"an inner run has no start":                                 {"LOG-007 stated"},
 		"sleeps beside steps are skipped":                           {"LOG-029 implied"},
+		"the first delivery is announced without its delay":         {"LOG-004 implied"},
 		"the entry is due at once":                                  {"DLQ-007 implied"},
 		"a restart keeps its value":                                 {"RST-006 stated"},
 		"a restart began at another time":                           {"RST-007 implied"},

@@ -114,9 +114,9 @@ func (w *World) bound(j *judging, y *Tale, name, want string) {
 	}
 }
 
-// sent are the values of a header of the request that an entry shows.
-func (w *World) sent(e any, neutral string) (values []string) {
-	h, _ := check.At(e, "/header")
+// headers are the values of a header in a map of an entry.
+func (w *World) headers(e any, pointer, neutral string) (values []string) {
+	h, _ := check.At(e, pointer)
 	m, _ := h.(map[string]any)
 	for name, list := range m {
 		if all, _ := list.([]any); w.isHeader(name, neutral) {
@@ -256,6 +256,9 @@ var runRules = []*Rule{
 				if next := number(e, "/nextDeliveryTime"); next > 0 && text(e, "/state") == "CREATED" {
 					j.order(e, "/stepInfo/createdAt", created, "/nextDeliveryTime", next)
 					j.order(e, "/nextDeliveryTime", next, "the last event", last)
+					if text(e, "/stepInfo/stepType") == "Initial" && !l.Run.Second {
+						j.order(e, "the end of the delay", created+l.Run.Story.Delay.Milliseconds(), "/nextDeliveryTime", next)
+					}
 				}
 			}
 		}
@@ -372,19 +375,24 @@ var runRules = []*Rule{
 			j.that(len(l.Run.Entries) < 2, "one", strconv.Itoa(len(l.Run.Entries)))
 		}
 	}},
-	{"REQ-DLQ-010", spec.Stated, "the entry has the status and the body of the last attempt", func(w *World, l *Life, j *judging) {
+	{"REQ-DLQ-010", spec.Stated, "the entry has the status, the headers and the body of the last attempt", func(w *World, l *Life, j *judging) {
 		y := l.Run
-		if y.Story.Fails && l.status(y.Story.last()) < 0 { // what it has in place of an answer is open
-			for _, e := range y.Entries {
-				body := text(e, "/responseBody")
-				j.that(!strings.HasPrefix(body, "attempt "), "no body, because the last attempt had no answer", body)
-			}
-		} else if y.Story.Fails {
-			y.field(j, "/responseStatus", strconv.Itoa(l.status(y.Story.last())))
-			if body := "attempt " + strconv.Itoa(y.Story.last()); l.on("fails").values == nil {
-				y.field(j, "/responseBody", body)
-			} else {
-				w.bound(j, y, "response_body_base64", base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(l.on("fails").values[0], "#", strconv.Itoa(y.Story.last())))))
+		last, status := strconv.Itoa(y.Story.last()), l.status(y.Story.last())
+		for _, e := range y.Entries {
+			switch attempt := strings.Join(w.headers(e, "/responseHeader", attemptHeader), ", "); {
+			case !y.Story.Fails:
+			case status < 0: // what it has in place of an answer is open
+				j.that(attempt == "", "no headers of an earlier attempt, because the last one had no answer", attemptHeader+": "+attempt)
+				j.that(number(e, "/responseStatus") != int64(l.status(1)), "not the status of an earlier attempt", strconv.Itoa(l.status(1)))
+				j.that(!strings.HasPrefix(text(e, "/responseBody"), "attempt "), "no body of an earlier attempt", text(e, "/responseBody"))
+			default:
+				j.that(attempt == last, attemptHeader+": "+last, attempt)
+				y.field(j, "/responseStatus", strconv.Itoa(status))
+				if values := l.on("fails").values; values == nil {
+					y.field(j, "/responseBody", "attempt "+last)
+				} else {
+					w.bound(j, y, "response_body_base64", base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(values[0], "#", last))))
+				}
 			}
 		}
 	}},
@@ -400,7 +408,7 @@ var runRules = []*Rule{
 			j.order(e, "/workflowCreatedAt", started, "/createdAt", created)
 			j.order(e, "/createdAt", created, "/notBefore", due)
 			if first := l.Run.Story.Steps[0]; l.Run.Story.ends(first) && first.Group == 0 && !l.Run.Second { // its message is that of the run
-				j.order(e, "the end of the delay", started+l.Run.Story.Delay.Milliseconds(), "/notBefore", due)
+				j.order(e, "the end of the delay", created+l.Run.Story.Delay.Milliseconds(), "/notBefore", due)
 			}
 			for _, failed := range l.Run.in("RUN_FAILED") {
 				j.order(e, "/notBefore", due, "the failure of the run", number(failed, "/time"))
@@ -461,7 +469,7 @@ var runRules = []*Rule{
 	}},
 	{"REQ-RST-005", spec.Stated, "a restart with a chosen id makes a run with it", func(_ *World, l *Life, j *judging) {
 		if a := l.Run.Restart; a != nil && l.on("restart").name == header.WorkflowRunID {
-			j.that(text(a.JSON, "/workflowRunId") == l.Run.ID+"-chosen", l.Run.ID+"-chosen", text(a.JSON, "/workflowRunId"))
+			j.that(text(a.JSON, "/workflowRunId") == l.Run.ID+chosen, l.Run.ID+chosen, text(a.JSON, "/workflowRunId"))
 		}
 	}},
 	{"REQ-RST-003", spec.Stated, "the run of a restart is called with the original payload", func(_ *World, l *Life, j *judging) {
@@ -476,7 +484,7 @@ var runRules = []*Rule{
 	}},
 	{"REQ-RST-006", spec.Stated, "the run of a restart has the flow-control value of the restart, or else the original one", func(w *World, l *Life, j *judging) {
 		for _, e := range l.Run.Entries {
-			if values := w.sent(e, header.FlowControlValue); l.Run.Second && l.Run.Value != "" && len(values) > 0 {
+			if values := w.headers(e, "/header", header.FlowControlValue); l.Run.Second && l.Run.Value != "" && len(values) > 0 {
 				j.that(slices.ContainsFunc(values, func(v string) bool {
 					return slices.Contains(strings.Split(strings.ReplaceAll(v, " ", ""), ","), strings.ReplaceAll(l.Run.Value, " ", ""))
 				}), l.Run.Value, strings.Join(values, " | "))
