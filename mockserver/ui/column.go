@@ -42,7 +42,7 @@ type heading struct {
 
 // Headings returns the headings of a list, with links that sort it and keep its filters.
 func (f *frame) Headings(list string) []heading {
-	asked := f.query.Get("sort")
+	asked := f.Query.Get("sort")
 	headings := make([]heading, 0, len(listColumns[list]))
 	for _, c := range listColumns[list] {
 		h, up := heading{column: c}, strings.TrimPrefix(c.Sort, "-")
@@ -62,13 +62,11 @@ func (f *frame) Headings(list string) []heading {
 
 // listQuery is the part of the query for the list: its account, filters, order and page.
 func (f *frame) listQuery() string {
-	query := url.Values{}
-	for _, name := range append([]string{"account"}, filterFields...) {
-		if value := f.query.Get(name); value != "" {
-			query.Set(name, value)
-		}
+	var pairs []string
+	for _, name := range filterFields {
+		pairs = append(pairs, name, f.Query.Get(name))
 	}
-	return address("", query)
+	return f.search(pairs)
 }
 
 // Beside is the address of one entry of a list. It keeps the filters and the order, so that
@@ -77,13 +75,11 @@ func (f *frame) Beside(list, id string) string {
 	if f.Name != list { // the filters are those of another list
 		return f.Of(list, id)
 	}
-	return f.listPath(list) + "/" + url.PathEscape(id) + f.listQuery()
+	return viewPath(list) + "/" + url.PathEscape(id) + f.listQuery()
 }
 
 // Back is the address of the list that an entry was opened from.
-func (f *frame) Back() string { return f.listPath(f.Name) + f.listQuery() }
-
-func (f *frame) listPath(list string) string { return controlRoot + "ui/" + list }
+func (f *frame) Back() string { return viewPath(f.Name) + f.listQuery() }
 
 // idTail is how many last characters distinguish an id from others created at the same time.
 const idTail = 8

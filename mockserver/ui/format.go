@@ -307,19 +307,9 @@ const mostFields = 100
 
 // listedHeaders lists a header by name. It accepts a typed header or decoded JSON.
 func listedHeaders(v any) fieldsShown {
-	header, _ := v.(map[string][]string)
-	if decoded, ok := v.(doc); ok {
-		header = map[string][]string{}
-		for name, value := range decoded {
-			values, ok := value.([]any)
-			if !ok {
-				values = []any{value}
-			}
-			for _, one := range values {
-				header[name] = append(header[name], fmt.Sprint(one))
-			}
-		}
-	}
+	var header map[string][]string
+	raw, _ := json.Marshal(v)
+	_ = json.Unmarshal(raw, &header) // both always succeed for a header
 	var all []field
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		for _, value := range header[name] {

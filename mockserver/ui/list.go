@@ -173,19 +173,10 @@ func indexesView(v *visit) (any, error) {
 		if err := v.get(&answer, v.index(name, route.GetVectorInfo), nil); err != nil {
 			return nil, err
 		}
-		if answer.Result == nil {
-			answer.Result = doc{}
-		}
 		answer.Result["name"] = name
 		vectors = append(vectors, answer.Result)
 	}
 	return doc{"search": search, "vectors": vectors}, nil
-}
-
-func limitsView(v *visit) (any, error) {
-	var d doc
-	err := v.get(&d, "limits", nil)
-	return d["limits"], err
 }
 
 // called is a request in the journal.

@@ -133,7 +133,7 @@ func (f form) filters() bool {
 func (f *frame) Filters() map[string]string {
 	fields := map[string]string{}
 	for _, name := range filterFields {
-		if value := f.query.Get(name); value != "" && name != "cursor" {
+		if value := f.Query.Get(name); value != "" && name != "cursor" {
 			fields[name] = value
 		}
 	}
