@@ -97,12 +97,14 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 	}
 }
 
-// askRequests counts the requests in the journal. It cuts their bodies to one byte,
-// because it needs only the number.
+// askRequests counts the requests in the journal.
 func askRequests(v *visit, _ form) (question, error) {
-	var journal struct{ Entries []doc }
-	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}, "limit": {"10000"}})
-	return removal(len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
+	var journal struct {
+		Older   int
+		Entries []doc
+	}
+	err := v.get(&journal, "requests", url.Values{"limit": {"1"}})
+	return removal(journal.Older+len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
 }
 
 // resetVectors empties an index, or its default namespace.

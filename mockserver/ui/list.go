@@ -23,7 +23,7 @@ func dlqView(v *visit) (any, error) {
 		return nil, err
 	}
 	if v.query.Get("sort") == "" {
-		d["groups"] = failures(asList(d["entries"]), v.frame())
+		d["groups"] = failures(d, v.frame())
 	}
 	query.Del("source")
 	return d, v.dead(d, query)
@@ -214,15 +214,15 @@ func requestsView(v *visit) (any, error) {
 	out := doc{}
 	for name, refused := range map[string]string{"refused": "true", "fine": "false"} {
 		var journal struct {
-			Dropped int
-			Entries []called
+			Dropped, Older int
+			Entries        []called
 		}
 		query.Set("refused", refused)
 		if err := v.get(&journal, "requests", query); err != nil {
 			return nil, err
 		}
 		slices.Reverse(journal.Entries)
-		out[name], out["dropped"] = journal.Entries, journal.Dropped
+		out[name] = journal
 	}
 	return out, nil
 }

@@ -52,10 +52,14 @@ func (v *visit) narrowed(list string) (url.Values, error) {
 	if query.Del("q"); words == "" {
 		return query, nil
 	}
-	var found struct{ Hits []struct{ ID string } }
+	var found struct {
+		Hits   []struct{ ID string }
+		Cursor string
+	}
 	if err := v.get(&found, "search", url.Values{"q": {"kind:" + kind[0] + " " + words}, "count": {"1000"}}); err != nil {
 		return query, err
 	}
+	v.cut = found.Cursor != ""
 	ids := []string{"none"}
 	for _, hit := range found.Hits {
 		ids = append(ids, hit.ID)
@@ -68,7 +72,7 @@ func (v *visit) narrowed(list string) (url.Values, error) {
 var searchedLists = map[string][2]string{"dlq": {"dlq", "dlqId"}, "messages": {"message", "messageId"}, "runs": {"run", "workflowRunId"}}
 
 // filterFields are the query fields of a list; q are words and filters of a search.
-var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
+var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "messageId", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
 // list loads a list with the filters of the view, without words that the search refuses: "wrong" has
 // the reason. query has these filters, and asks for one entry.
@@ -78,7 +82,7 @@ func (v *visit) list(path string) (d doc, query url.Values, err error) {
 	if query == nil || err != nil && wrong == "" {
 		return nil, nil, err
 	}
-	d = doc{"wrong": wrong}
+	d = doc{"wrong": wrong, "cut": v.cut}
 	err = v.get(&d, path, query)
 	query.Del("cursor")
 	query.Del("sort")
@@ -117,7 +121,8 @@ func (t tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// fan is a part of a list: the messages of one publish to a group, or messages without a group.
+// fan is a part of a list, newest first: the messages of one publish to a group, which sends one to each URL, or messages
+// without a group.
 type fan struct {
 	Group string
 	Rows  []doc
@@ -127,7 +132,7 @@ type fan struct {
 func fansOf(messages any) (list []fan) {
 	for _, m := range asList(messages) {
 		group, last := text(m["topicName"]), len(list)-1
-		if last < 0 || list[last].Group != group || group != "" && list[last].Rows[0]["createdAt"] != m["createdAt"] {
+		if last < 0 || list[last].Group != group || group != "" && slices.ContainsFunc(list[last].Rows, func(r doc) bool { return r["createdAt"] != m["createdAt"] || r["url"] == m["url"] }) {
 			list, last = append(list, fan{Group: group, Tally: tally{}}), last+1
 		}
 		list[last].Rows = append(list[last].Rows, m)
@@ -249,6 +254,7 @@ type letter struct {
 	Timeline   []moment
 	Attempts   []int // that can be compared; nil if fewer than two
 	Hidden     int   // number of omitted moments
+	Fan        []doc // the messages of the publish to a group
 	Curl       string
 	Form       *publishForm
 	Waits      bool // the message has not ended
@@ -271,6 +277,22 @@ func (l *letter) Headline() string { return l.Message.Method + " " + pathOf(l.Me
 // mostMoments is the maximum length of a timeline.
 const mostMoments = 60
 
+// loadFan finds the other messages of the publish to a group that sent the message.
+func (l *letter) loadFan(v *visit, id string) error {
+	if l.Row["topicName"] == nil {
+		return nil
+	}
+	var d doc
+	at := strconv.FormatInt(l.Message.CreatedAt, 10)
+	err := v.get(&d, "messages", url.Values{"topicName": {text(l.Row["topicName"])}, "fromDate": {at}, "toDate": {at}, "count": {"1000"}})
+	for _, f := range fansOf(d["messages"]) {
+		if slices.ContainsFunc(f.Rows, func(r doc) bool { return r["messageId"] == id }) {
+			l.Fan = f.Rows
+		}
+	}
+	return err
+}
+
 // messageView loads a message. Of a long timeline it keeps the first moment and the
 // latest ones, and counts the others.
 func messageView(v *visit, id string) (any, error) {
@@ -287,12 +309,13 @@ func messageView(v *visit, id string) (any, error) {
 	l.Form = formOf(&l, v.access)
 	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
-	if l.DlqID == "" {
-		return &l, nil
+	err := l.loadFan(v, id)
+	if l.DlqID == "" || err != nil {
+		return &l, err
 	}
-	var d struct{ Entries []doc }
-	err := v.get(&d, "dlq", url.Values{"url": {l.Message.URL}, "count": {"1000"}})
-	for _, n := range failures(d.Entries, v.frame()) {
+	var d doc
+	err = v.get(&d, "dlq", url.Values{"url": {l.Message.URL}, "count": {"1000"}})
+	for _, n := range failures(d, v.frame()) {
 		if slices.Contains(strings.Split(n.Pick, ","), l.DlqID) {
 			l.Alike = n
 		}

@@ -167,7 +167,7 @@ func (f *flow) answer() {
 		}
 		attempts++
 		a := &reply{Status: int(number(e["responseStatus"])), Body: e["responseBody"], Size: len(text(e["responseBody"]))}
-		if f.Answer != nil && f.Answer.Body == a.Body && f.Answer.Same == attempts-1 || attempts == 1 {
+		if f.Answer != nil && f.Answer.Body == a.Body && f.Answer.Status == a.Status && f.Answer.Same == attempts-1 || attempts == 1 {
 			a.Same = attempts
 		}
 		f.Answer = a

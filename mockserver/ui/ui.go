@@ -59,6 +59,7 @@ type visit struct {
 	client
 	query  url.Values
 	access api.Account
+	cut    bool // the words of the query find more than are counted and listed
 }
 
 // frame makes addresses of the account.

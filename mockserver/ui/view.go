@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/clip"
@@ -158,10 +159,13 @@ func (f *frame) Of(view, id string, pairs ...string) string {
 	return f.Link(view+"/"+url.PathEscape(id), pairs...)
 }
 
-// Siblings is the address of the messages of the publish that sent a row of a group.
-func (f *frame) Siblings(row doc) string {
-	at := time.UnixMilli(int64(number(row["createdAt"]))).UTC().Format("2006-01-02T15:04:05.000")
-	return f.Link("messages", "topicName", text(row["topicName"]), "from", at, "to", at)
+// Only is the address of a list of some messages.
+func (f *frame) Only(rows []doc) string {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = text(rows[i]["messageId"])
+	}
+	return f.Link("messages", "messageId", strings.Join(ids, ","))
 }
 
 // Search is the query with the account, if the current address names one; else "".
