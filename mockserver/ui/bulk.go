@@ -107,16 +107,12 @@ func askRequests(v *visit, _ form) (question, error) {
 	return removal(journal.Older+len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
 }
 
-// resetVectors empties an index, or its default namespace.
+// resetVectors empties an index.
 func resetVectors(v *visit, f form) error {
 	if f.Get("name") == "" {
 		return fmt.Errorf("name is missing")
 	}
-	query := url.Values{}
-	if all := f.Get("all"); all != "" {
-		query.Set("all", all)
-	}
-	return v.do(nil, request{method: http.MethodDelete, path: v.index(f.Get("name"), route.ResetVectorsDelete), query: query})
+	return v.do(nil, request{method: http.MethodDelete, path: v.index(f.Get("name"), route.ResetVectorsDelete), query: url.Values{"all": {"true"}}})
 }
 
 func askVectors(v *visit, f form) (question, error) {

@@ -64,7 +64,7 @@ func statisticsView(v *visit) (any, error) {
 		}
 	}
 	d := doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": u["total_monthly_billing"]}
-	return d, v.dead(d, url.Values{"count": {"1"}})
+	return d, v.dead(d, url.Values{})
 }
 
 func (v *visit) usage(period string) (u doc, err error) {

@@ -59,10 +59,13 @@ func (v *visit) narrowed(list string) (url.Values, error) {
 	if err := v.get(&found, "search", url.Values{"q": {"kind:" + kind[0] + " " + words}, "count": {"1000"}}); err != nil {
 		return query, err
 	}
+	given := query.Get(kind[1])
 	v.cut = found.Cursor != ""
 	ids := []string{"none"}
 	for _, hit := range found.Hits {
-		ids = append(ids, hit.ID)
+		if given == "" || slices.Contains(strings.Split(given, ","), hit.ID) {
+			ids = append(ids, hit.ID)
+		}
 	}
 	query.Set(kind[1], strings.Join(ids, ","))
 	return query, nil
@@ -75,7 +78,7 @@ var searchedLists = map[string][2]string{"dlq": {"dlq", "dlqId"}, "messages": {"
 var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "messageId", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
 // list loads a list with the filters of the view, without words that the search refuses: "wrong" has
-// the reason. query has these filters, and asks for one entry.
+// the reason. query has these filters.
 func (v *visit) list(path string) (d doc, query url.Values, err error) {
 	query, err = v.narrowed(path)
 	wrong := refusal(err, http.StatusBadRequest)
@@ -86,7 +89,6 @@ func (v *visit) list(path string) (d doc, query url.Values, err error) {
 	err = v.get(&d, path, query)
 	query.Del("cursor")
 	query.Del("sort")
-	query.Set("count", "1")
 	return d, query, err
 }
 
@@ -96,7 +98,6 @@ func (v *visit) counted(path string) (doc, error) {
 	if query.Del("state"); err != nil || len(query) == 1 {
 		return d, err
 	}
-	query.Set("counts", "true")
 	t, err := v.tally(path, query)
 	d["counts"] = []tally{t}
 	return d, err
@@ -106,6 +107,10 @@ func (v *visit) counted(path string) (doc, error) {
 type tally map[string]int
 
 func (v *visit) tally(list string, query url.Values) (tally, error) {
+	query.Set("count", "1")
+	if list != "dlq" { // which always counts
+		query.Set("counts", "true")
+	}
 	var counted struct{ Counts tally }
 	err := v.get(&counted, list, query)
 	return counted.Counts, err
@@ -277,22 +282,6 @@ func (l *letter) Headline() string { return l.Message.Method + " " + pathOf(l.Me
 // mostMoments is the maximum length of a timeline.
 const mostMoments = 60
 
-// loadFan finds the other messages of the publish to a group that sent the message.
-func (l *letter) loadFan(v *visit, id string) error {
-	if l.Row["topicName"] == nil {
-		return nil
-	}
-	var d doc
-	at := strconv.FormatInt(l.Message.CreatedAt, 10)
-	err := v.get(&d, "messages", url.Values{"topicName": {text(l.Row["topicName"])}, "fromDate": {at}, "toDate": {at}, "count": {"1000"}})
-	for _, f := range fansOf(d["messages"]) {
-		if slices.ContainsFunc(f.Rows, func(r doc) bool { return r["messageId"] == id }) {
-			l.Fan = f.Rows
-		}
-	}
-	return err
-}
-
 // messageView loads a message. Of a long timeline it keeps the first moment and the
 // latest ones, and counts the others.
 func messageView(v *visit, id string) (any, error) {
@@ -309,14 +298,23 @@ func messageView(v *visit, id string) (any, error) {
 	l.Form = formOf(&l, v.access)
 	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
-	err := l.loadFan(v, id)
+	var err error
+	var d doc
+	if topic := text(l.Row["topicName"]); topic != "" {
+		at := strconv.FormatInt(l.Message.CreatedAt, 10)
+		err = v.get(&d, "messages", url.Values{"topicName": {topic}, "fromDate": {at}, "toDate": {at}, "count": {"1000"}})
+	}
+	for _, f := range fansOf(d["messages"]) {
+		if slices.ContainsFunc(f.Rows, func(r doc) bool { return r["messageId"] == id }) {
+			l.Fan = f.Rows
+		}
+	}
 	if l.DlqID == "" || err != nil {
 		return &l, err
 	}
-	var d doc
 	err = v.get(&d, "dlq", url.Values{"url": {l.Message.URL}, "count": {"1000"}})
 	for _, n := range failures(d, v.frame()) {
-		if slices.Contains(strings.Split(n.Pick, ","), l.DlqID) {
+		if slices.ContainsFunc(n.Entries, func(e doc) bool { return e["dlqId"] == l.DlqID }) {
 			l.Alike = n
 		}
 	}
@@ -485,35 +483,33 @@ func curlCommand(a api.Account, f *publishForm) string {
 
 // sendMessage publishes a message or triggers a run, and redirects to it.
 func sendMessage(how route.Route) func(*visit, form) error {
-	return func(v *visit, f form) error { return v.send(how, f) }
-}
-
-func (v *visit) send(how route.Route, f form) error {
-	destination := strings.TrimSpace(f.Get("destination"))
-	if destination == "" {
-		return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
-	}
-	destination, query, _ := strings.Cut(destination, "?")
-	r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
-	if err := headerLines(f.Get("headers"), r.header); err != nil {
-		return err
-	}
-	if original := f.Get("original"); original != "" {
-		r.header.Set("Understudy-Original-Message", original)
-	}
-	if f.Get("binary") != "" {
-		body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))
-		if err != nil {
-			return fmt.Errorf("body: invalid base64: %w", err)
+	return func(v *visit, f form) error {
+		destination := strings.TrimSpace(f.Get("destination"))
+		if destination == "" {
+			return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
 		}
-		r.body = body
+		destination, query, _ := strings.Cut(destination, "?")
+		r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
+		if err := headerLines(f.Get("headers"), r.header); err != nil {
+			return err
+		}
+		if original := f.Get("original"); original != "" {
+			r.header.Set("Understudy-Original-Message", original)
+		}
+		if f.Get("binary") != "" {
+			body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))
+			if err != nil {
+				return fmt.Errorf("body: invalid base64: %w", err)
+			}
+			r.body = body
+		}
+		var receipts json.RawMessage
+		if err := v.do(&receipts, r); err != nil {
+			return err
+		}
+		f.Set("then", landingView(v, receipts))
+		return nil
 	}
-	var receipts json.RawMessage
-	if err := v.do(&receipts, r); err != nil {
-		return err
-	}
-	f.Set("then", landingView(v, receipts))
-	return nil
 }
 
 // landingView is the address to show after a publish: the message, the run, or the list of

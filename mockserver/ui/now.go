@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -29,7 +28,6 @@ type notice struct {
 	At                        any   // Unix ms; nil: not known
 	Label, Do                 string
 	Fields                    doc
-	Pick                      string // ids for a button that acts on several
 }
 
 // happening is the latest event of a message or a run; equal ones that follow each other are one.
@@ -93,11 +91,11 @@ func failures(page doc, at *frame) (list []notice) {
 		i := slices.Index(keys, key)
 		if i < 0 {
 			i, keys = len(keys), append(keys, key)
-			list = append(list, notice{Tone: "bad", Text: BriefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
+			list = append(list, notice{Tone: "bad", Text: BriefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label, Fields: doc{"sure": "yes"}})
 		}
 		n := &list[i]
 		n.Entries = append(n.Entries, e)
-		n.Pick = strings.TrimPrefix(n.Pick+","+text(e["dlqId"]), ",")
+		n.Fields["pick"] = strings.TrimPrefix(text(n.Fields["pick"])+","+text(e["dlqId"]), ",")
 		if n.Subject = pathOf(e["url"]); len(n.Entries) > 1 {
 			n.Subject, n.Label = fmt.Sprintf("%s%d %ss to %s", least, len(n.Entries), what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, len(n.Entries))
 			n.Link = at.Link("dlq", "url", to, "source", text(e["source"]))
@@ -173,19 +171,19 @@ func (h *happening) like(other *happening) bool {
 // comes loads the next timers, and what is overdue.
 func (c *current) comes(v *visit, at *frame) error {
 	var d struct{ Messages, Schedules []doc }
-	var now api.Clock
-	if err := cmp.Or(v.get(&d, "messages", url.Values{"count": {"500"}, "sort": {"next"}, "state": {"CREATED,RETRY,ERROR"}}), v.get(&d, "schedules", nil), v.get(&now, "clock", nil)); err != nil {
+	if err := cmp.Or(v.get(&d, "messages", url.Values{"count": {"500"}, "sort": {"next"}, "state": {"CREATED,RETRY,ERROR"}}), v.get(&d, "schedules", nil)); err != nil {
 		return err
 	}
 	const late = time.Minute
+	now := float64(v.now.Clock.Now)
 	for _, m := range d.Messages {
 		due, link := number(m["nextDeliveryTime"]), at.Of("messages", text(m["messageId"]))
 		why, _ := m["why"].(doc)
 		kind := text(why["kind"])
 		switch word := map[string]string{"retrying": "Retry", "sleeping": "Wake"}[kind]; {
-		case due > float64(now.Now):
+		case due > now:
 			c.Timers = append(c.Timers, timer{due, cmp.Or(word, "Deliver") + " " + pathOf(m["url"]), link})
-		case float64(now.Now)-due > float64(late.Milliseconds()) && kind != "held":
+		case now-due > float64(late.Milliseconds()) && kind != "held":
 			c.Attention = append(c.Attention, notice{Tone: "wait", Subject: pathOf(m["url"]), Text: "is overdue: " + text(why["reason"]), Link: link, At: m["nextDeliveryTime"]})
 		}
 	}

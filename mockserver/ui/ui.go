@@ -59,6 +59,7 @@ type visit struct {
 	client
 	query  url.Values
 	access api.Account
+	now    api.Overview
 	cut    bool // the words of the query find more than are counted and listed
 }
 
@@ -120,7 +121,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	if err := v.get(&f.Now, "overview", nil); err != nil {
 		return err
 	}
-	v.account, f.Account = f.Now.Account, f.Now.Account
+	v.now, v.account, f.Account = f.Now, f.Now.Account, f.Now.Account
 	var known struct{ Accounts []string }
 	if err := v.get(&known, "accounts", nil); err != nil {
 		return err

@@ -161,9 +161,9 @@ func (f *frame) Of(view, id string, pairs ...string) string {
 
 // Only is the address of a list of some messages.
 func (f *frame) Only(rows []doc) string {
-	ids := make([]string, len(rows))
-	for i := range rows {
-		ids[i] = text(rows[i]["messageId"])
+	var ids []string
+	for _, row := range rows {
+		ids = append(ids, text(row["messageId"]))
 	}
 	return f.Link("messages", "messageId", strings.Join(ids, ","))
 }
@@ -231,23 +231,17 @@ func (f *frame) Manual() bool { return f.Now.Clock.Mode == "manual" }
 
 // Time shows a time on the account's clock, in Unix ms, and its distance from now.
 func (f *frame) Time(ms any) template.HTML {
-	return stampedTime(ms, f.Now.Clock.Now, "clock")
+	return stampedTime(ms, f.Now.Clock.Now, "clock", false)
 }
 
 // Away shows only the distance from now of a time on the account's clock; the time is in
 // the title attribute.
 func (f *frame) Away(ms any) template.HTML {
-	n := number(ms)
-	if n == 0 {
-		return ""
-	}
-	full := time.UnixMilli(int64(n)).UTC().Format(instantForm)
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"><small data-at="%d" data-of="clock" data-short>%s</small></time>`, //nolint:gosec // numbers and constants
-		full, full, int64(n), shortAway(int64(n)-f.Now.Clock.Now)))
+	return stampedTime(ms, f.Now.Clock.Now, "clock", true)
 }
 
 // Real shows a time on the wall clock, in Unix ms.
-func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real") }
+func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real", false) }
 
 // Clock shows a time in Unix ms without the current year, for the header. The script updates
 // it for a clock that runs.
@@ -271,8 +265,8 @@ type saying struct {
 	Undo  string `json:",omitempty"` // id of the undo point; "": none
 	Label string `json:",omitempty"` // of the undo point
 	Scope string `json:",omitempty"`
-	From  string `json:",omitempty"` // of a move of the clock: the times before and after it
-	To    string `json:",omitempty"`
+	From  string // of a move of the clock: the times before and after it
+	To    string
 }
 
 // cookieName is the name of the cookie with the message. It has the port, because browsers

@@ -197,3 +197,17 @@ func TestStatementsOfTheTimesOfRequests(t *testing.T) {
 		expect.True(t, "its distance: "+shown.text(), strings.HasSuffix(shown.text(), " now"))
 	}
 }
+
+// TestWordsWithinAPublish filters the messages of one publish by words: both filters hold.
+func TestWordsWithinAPublish(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	one := u.Publish("https://app.test/a", []byte("blue"))
+	two := u.Publish("https://app.test/b", []byte("red"))
+	u.Publish("https://app.test/c", []byte("blue"))
+	u.Settle()
+	page := read(t, u, "ui/messages?q=blue&messageId="+one+","+two).at("view")
+	expect.Equal(t, "rows", len(page.first("table", "dense").all("input", "")), 1)
+	expect.True(t, "the row is that of both", page.at("row-"+one).Node != nil)
+}
