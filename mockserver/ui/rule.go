@@ -48,11 +48,11 @@ func ruleValue(v any) string {
 		}
 		return strings.Join(parts, ", then ")
 	case doc:
-		text := ""
+		var parts []string
 		for _, f := range orderedFields(v, "status", "fail") {
-			text += " " + strings.TrimPrefix(strings.TrimPrefix(f.Name+" "+f.Value, "status "), "fail ")
+			parts = append(parts, strings.TrimPrefix(strings.TrimPrefix(f.Name+" "+f.Value, "status "), "fail "))
 		}
-		return strings.TrimPrefix(text, " ")
+		return strings.Join(parts, " ")
 	}
 	text, _ := json.Marshal(v) // values that come from JSON always encode
 	return string(text)

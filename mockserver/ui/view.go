@@ -218,8 +218,8 @@ func (f *frame) Asked(name string) string { return f.Query.Get(name) }
 
 // Filtered reports whether the list has filters.
 func (f *frame) Filtered() bool {
-	for name, values := range f.Query {
-		if name != "account" && name != "sort" && len(values) > 0 && values[0] != "" {
+	for name := range f.Query {
+		if name != "account" && name != "sort" && f.Query.Get(name) != "" {
 			return true
 		}
 	}
@@ -261,10 +261,10 @@ func (f *frame) Clock(ms int64, kind string) template.HTML {
 // saying is the message after the action of a button.
 type saying struct {
 	Text  string
-	Bad   bool   `json:",omitempty"`
-	Undo  string `json:",omitempty"` // id of the undo point; "": none
-	Label string `json:",omitempty"` // of the undo point
-	Scope string `json:",omitempty"`
+	Bad   bool
+	Undo  string // id of the undo point; "": none
+	Label string // of the undo point
+	Scope string
 	From  string // of a move of the clock: the times before and after it
 	To    string
 }
