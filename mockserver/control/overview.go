@@ -54,7 +54,7 @@ func (s *Service) overviewOf(w *tenant.Tenant) (api.Overview, <-chan struct{}) {
 		Messages: byState(o.Messages), Runs: byState(o.Runs), Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
-		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil, Flags: s.Flags,
+		Stubs: len(w.Stubs.Get()), Faults: len(w.Faults.Get()), Journal: s.Store != nil, Repeats: s.Tenants.Repeats(w), Flags: s.Flags,
 	}
 	body.Forgets = forgets(&body, len(w.Rewrites.Get()))
 	return body, more

@@ -56,7 +56,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // Exchange is one request to the interface and its answer.
 type Exchange struct {
 	Position    int      `json:"position"` // number of earlier entries, see End
-	At          int64    `json:"at"`       // Unix ms, when it was answered, see Server.stamp
+	At          int64    `json:"at"`       // Unix ms, when it was answered, see tenant.Registry.Stamp
 	OperationID string   `json:"operationId,omitempty"`
 	Account     string   `json:"account"`
 	Method      string   `json:"method"`

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -21,12 +22,10 @@ type action struct {
 	body         func(form) any                       // nil: no body
 	query        []string                             // fields that are added to the query unless empty
 	run          func(*visit, form) error             // replaces the call
-	ask          func(*visit, form) (question, error) // asks for confirmation; nil: no question
-	seldom       bool                                 // ask may have no question
+	ask          func(*visit, form) (question, error) // asks for confirmation, if the question has a text; nil: never
 	said         string                               // message after success; {name} is replaced by the field
 	undo         string                               // label of the undo point that is kept first, such as "reset"; "": none
-	rules        bool                                 // the undo point has only stubs, faults and rewrites
-	thing        string                               // the undo point has only one group, queue or schedule: its kind, and the field with its id
+	thing        string                               // the undo point has only the rules, or one group, queue or schedule: its kind, and the field with its id
 }
 
 // question is a request for confirmation.
@@ -82,9 +81,9 @@ func init() {
 		"dlq.retrySome":      retryMatching.action("retry messages"),
 		"event.notify":       {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} continue."},
 		"fault.add":          {run: addFault, said: "The fault is on."},
-		"fault.change":       {run: withRule("faults", changedRule), said: "The fault was changed.", undo: "change the fault", rules: true},
-		"fault.clear":        {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "All faults were switched off.", undo: "remove all faults", rules: true},
-		"fault.remove":       {run: withRule("faults", removed), said: "The fault was switched off.", undo: "switch off the fault", rules: true},
+		"fault.change":       {run: withRule("faults", changedRule), said: "The fault was changed.", undo: "change the fault", thing: "rules"},
+		"fault.clear":        {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "All faults were switched off.", undo: "remove all faults", thing: "rules"},
+		"fault.remove":       {run: withRule("faults", removed), said: "The fault was switched off.", undo: "switch off the fault", thing: "rules"},
 		"flow.pause":         {as: route.PauseFlowControlKey, vars: "key", said: "The key {key} was paused."},
 		"flow.pin":           {as: route.PinFlowControlKey, vars: "key", query: []string{"parallelism", "rate", "period"}, said: "The key {key} was pinned."},
 		"flow.reset":         {as: route.ResetFlowControlRate, vars: "key", said: "The rate of {key} was reset."},
@@ -105,7 +104,7 @@ func init() {
 		"requests.clear":     {method: "DELETE", path: "requests", ask: askRequests, said: "The journal is empty."},
 		"reset":              {method: "POST", path: "reset", ask: askReset, said: "The account was reset.", undo: "reset"},
 		"rewrite.add":        {run: addRewrite, said: "Deliveries to {from} are sent to {to}."},
-		"rewrite.remove":     {run: removeRewrite, said: "Deliveries to {from} are no longer rewritten.", undo: "remove the rewrite", rules: true},
+		"rewrite.remove":     {run: removeRewrite, said: "Deliveries to {from} are no longer rewritten.", undo: "remove the rewrite", thing: "rules"},
 		"run.cancel":         {as: route.EndWorkflowRun, vars: "id", said: "The run was cancelled.", undo: "cancel run {id}"},
 		"run.cancelSome":     endMatching.action("cancel runs"),
 		"run.from":           {run: runFrom, said: "A new run continues from there."},
@@ -119,10 +118,10 @@ func init() {
 		"search.create":      {as: route.CreateSearchIndex, body: fieldsObject("name", "region", "type"), said: "The search index {name} exists."},
 		"search.delete":      {as: route.DeleteSearchIndex, vars: "id", said: "The search index was deleted.", undo: "delete the search index"},
 		"stub.add":           {run: addStub, said: "The stub answers {url}."},
-		"stub.change":        {run: withRule("stubs", changedRule), said: "The stub was changed.", undo: "change the stub", rules: true},
-		"stub.clear":         {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "All stubs were switched off.", undo: "remove all stubs", rules: true},
-		"stub.remove":        {run: withRule("stubs", removed), said: "The stub was switched off.", undo: "switch off the stub", rules: true},
-		"undo":               {method: "POST", path: "undo/{id}", ask: askUndo, seldom: true, said: "Undone: {label}.", undo: "going back"},
+		"stub.change":        {run: withRule("stubs", changedRule), said: "The stub was changed.", undo: "change the stub", thing: "rules"},
+		"stub.clear":         {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "All stubs were switched off.", undo: "remove all stubs", thing: "rules"},
+		"stub.remove":        {run: withRule("stubs", removed), said: "The stub was switched off.", undo: "switch off the stub", thing: "rules"},
+		"undo":               {method: "POST", path: "undo/{id}", ask: askUndo, said: "Undone: {label}.", undo: "going back"},
 		"vector.reset":       {run: resetVectors, ask: askVectors, said: "The index {name} is empty.", undo: "empty the index {name}"},
 	}
 }
@@ -220,9 +219,6 @@ func (a *action) asks(v *visit, f form) bool {
 	if a.ask == nil || f.Get("sure") != "" {
 		return false
 	}
-	if !a.seldom {
-		return true
-	}
 	q, err := a.ask(v, f)
 	return err != nil || q.Text != ""
 }
@@ -252,11 +248,9 @@ func (a *action) keepUndo(v *visit, f form) (saying, error) {
 	}
 	const most = 200 // of a label
 	body := doc{"label": clip.Text(f.filled(a.undo), most)}
-	if kind, field, ok := strings.Cut(a.thing, " "); ok {
-		body["scope"], body["id"] = kind, f.Get(field)
-	}
-	if a.rules || scope == "rules" {
-		body["scope"] = "rules"
+	kind, field, one := strings.Cut(cmp.Or(a.thing, scope, "account"), " ")
+	if body["scope"] = kind; one {
+		body["id"] = f.Get(field)
 	}
 	var kept struct{ ID, Label, Scope string }
 	err := v.do(&kept, request{method: http.MethodPost, path: "undo", body: body})

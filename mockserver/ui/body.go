@@ -37,7 +37,7 @@ func bodyText(v *visit, path string) (any, error) {
 		return nil, err
 	}
 	list, id, _ := strings.Cut(path, "/")
-	at := &frame{Account: v.account, query: v.query, path: controlRoot + "ui/body/" + list + "/" + url.PathEscape(id)}
+	at := &frame{Account: v.account, Query: v.query, Path: viewPath("body/" + list + "/" + url.PathEscape(id))}
 	size := textPart
 	if !about.Text {
 		size = binaryPart

@@ -97,24 +97,22 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 	}
 }
 
-// askRequests counts the requests in the journal. It cuts their bodies to one byte,
-// because it needs only the number.
+// askRequests counts the requests in the journal.
 func askRequests(v *visit, _ form) (question, error) {
-	var journal struct{ Entries []doc }
-	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}, "limit": {"10000"}})
-	return removal(len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
+	var journal struct {
+		Older   int
+		Entries []doc
+	}
+	err := v.get(&journal, "requests", url.Values{"limit": {"1"}})
+	return removal(journal.Older+len(journal.Entries), "request", "requests", "Remove %s from the journal? That cannot be undone.", "The journal is empty."), err
 }
 
-// resetVectors empties an index, or its default namespace.
+// resetVectors empties an index.
 func resetVectors(v *visit, f form) error {
 	if f.Get("name") == "" {
 		return fmt.Errorf("name is missing")
 	}
-	query := url.Values{}
-	if all := f.Get("all"); all != "" {
-		query.Set("all", all)
-	}
-	return v.do(nil, request{method: http.MethodDelete, path: v.index(f.Get("name"), route.ResetVectorsDelete), query: query})
+	return v.do(nil, request{method: http.MethodDelete, path: v.index(f.Get("name"), route.ResetVectorsDelete), query: url.Values{"all": {"true"}}})
 }
 
 func askVectors(v *visit, f form) (question, error) {

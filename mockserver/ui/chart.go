@@ -12,11 +12,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// statisticsPeriods are the periods of "Get usage statistics"; periodHours are their lengths.
-var (
-	statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
-	periodHours       = []int{1, 3, 12, 24, 72, 168, 720}
-)
+// statisticsPeriods are the periods of "Get usage statistics".
+var statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
 
 // point is one value of a series, at a UTC time.
 type point struct {
@@ -63,11 +60,11 @@ func statisticsView(v *visit) (any, error) {
 			return nil, err
 		}
 		for i, c := range usageCharts(longer)[:periodCharts] {
-			charts[i].compare(&c, time.Duration(periodHours[at])*time.Hour)
+			charts[i].compare(&c)
 		}
 	}
 	d := doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": u["total_monthly_billing"]}
-	return d, v.dead(d, url.Values{"count": {"1"}})
+	return d, v.dead(d, url.Values{})
 }
 
 func (v *visit) usage(period string) (u doc, err error) {
@@ -149,15 +146,23 @@ func newChart(title, unit string, list []series) chart {
 	return c
 }
 
-// compare adds the total of the period before, from the chart of a longer period.
-func (c *chart) compare(longer *chart, length time.Duration) {
-	if len(c.Series) != 1 || len(c.Series[0].Points) == 0 {
+// compare adds the total of the period before, from the chart of a longer period. Its intervals are longer too: the last
+// of them may end in the shown period, whose part of it does not count.
+func (c *chart) compare(longer *chart) {
+	if len(c.Series) != 1 {
 		return
 	}
-	begin, sum := c.Series[0].Points[0].At, 0.0
-	for _, p := range longer.Series[0].Points {
-		if p.At.Before(begin) && !p.At.Before(begin.Add(-length)) {
+	points, all := c.Series[0].Points, longer.Series[0].Points
+	begin, every, sum := points[0].At, all[1].At.Sub(all[0].At), 0.0
+	earliest := begin.Add(time.Duration(len(points)) * begin.Sub(points[1].At))
+	for _, p := range all {
+		if p.At.Before(begin) && !p.At.Before(earliest) {
 			sum += p.Y
+		}
+	}
+	for _, p := range points {
+		if p.At.Before(begin.Add(-1).Truncate(every).Add(every)) {
+			sum -= p.Y
 		}
 	}
 	c.Before = c.number(sum)

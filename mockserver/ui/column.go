@@ -3,6 +3,7 @@ package ui
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -16,21 +17,19 @@ type column struct {
 // listColumns are the columns of the lists that can be sorted. The columns by which people
 // recognize a row come first, the id last.
 var listColumns = map[string][]column{
-	"messages": {
-		{"state", "State", "state"}, {"what", "Step, label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
-		{"attempts", "Attempts", "-attempts"}, {"next", "Next", "next"}, {"age", "Age", "-createdAt"},
-		{"belongs", "Belongs to", ""}, {"created", "Created", "-createdAt"}, {"size", "Size", "-bytes"}, {"id", "ID", "messageId"},
-	},
-	"runs": {
-		{"state", "State", "state"}, {"what", "Step, label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
-		{"attempts", "Attempts", "-attempts"}, {"next", "Next", "next"}, {"age", "Age", "-createdAt"},
-		{"took", "Took", "-duration"}, {"belongs", "Belongs to", ""}, {"created", "Started", "-createdAt"}, {"id", "ID", "workflowRunId"},
-	},
+	"messages": append(slices.Clone(commonColumns), column{"belongs", "Belongs to", ""}, column{"created", "Created", "-createdAt"}, column{"size", "Size", "-bytes"}, column{"id", "ID", "messageId"}),
+	"runs":     append(slices.Clone(commonColumns), column{"took", "Took", "-duration"}, column{"belongs", "Belongs to", ""}, column{"created", "Started", "-createdAt"}, column{"id", "ID", "workflowRunId"}),
 	"dlq": {
 		{"state", "Response", "responseStatus"}, {"what", "Label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
 		{"attempts", "Attempts", "-attempts"}, {"age", "Age", "-failedAt"},
 		{"belongs", "Belongs to", ""}, {"created", "Failed", "-failedAt"}, {"id", "ID", "dlqId"},
 	},
+}
+
+// commonColumns are the first columns of messages and runs.
+var commonColumns = []column{
+	{"state", "State", "state"}, {"what", "Step, label", "label"}, {"where", "Destination", "url"}, {"why", "Reason", "cause"},
+	{"attempts", "Attempts", "-attempts"}, {"next", "Next", "next"}, {"age", "Age", "-createdAt"},
 }
 
 // heading is the heading of a column.
@@ -42,7 +41,7 @@ type heading struct {
 
 // Headings returns the headings of a list, with links that sort it and keep its filters.
 func (f *frame) Headings(list string) []heading {
-	asked := f.query.Get("sort")
+	asked := f.Query.Get("sort")
 	headings := make([]heading, 0, len(listColumns[list]))
 	for _, c := range listColumns[list] {
 		h, up := heading{column: c}, strings.TrimPrefix(c.Sort, "-")
@@ -62,13 +61,11 @@ func (f *frame) Headings(list string) []heading {
 
 // listQuery is the part of the query for the list: its account, filters, order and page.
 func (f *frame) listQuery() string {
-	query := url.Values{}
-	for _, name := range append([]string{"account"}, filterFields...) {
-		if value := f.query.Get(name); value != "" {
-			query.Set(name, value)
-		}
+	var pairs []string
+	for _, name := range filterFields {
+		pairs = append(pairs, name, f.Query.Get(name))
 	}
-	return address("", query)
+	return f.search(pairs)
 }
 
 // Beside is the address of one entry of a list. It keeps the filters and the order, so that
@@ -77,13 +74,11 @@ func (f *frame) Beside(list, id string) string {
 	if f.Name != list { // the filters are those of another list
 		return f.Of(list, id)
 	}
-	return f.listPath(list) + "/" + url.PathEscape(id) + f.listQuery()
+	return viewPath(list) + "/" + url.PathEscape(id) + f.listQuery()
 }
 
 // Back is the address of the list that an entry was opened from.
-func (f *frame) Back() string { return f.listPath(f.Name) + f.listQuery() }
-
-func (f *frame) listPath(list string) string { return controlRoot + "ui/" + list }
+func (f *frame) Back() string { return viewPath(f.Name) + f.listQuery() }
 
 // idTail is how many last characters distinguish an id from others created at the same time.
 const idTail = 8
@@ -108,21 +103,11 @@ func plainURL(v any) string {
 	return text(v)
 }
 
-// withoutSubject removes the id of the message from a reason: lists show it in a column.
-func withoutSubject(v any) string {
-	if rest, ok := strings.CutPrefix(text(v), "message "); ok {
-		if _, reason, ok := strings.Cut(rest, ": "); ok {
-			return reason
-		}
-	}
-	return text(v)
-}
+// repeated matches the id of the message and the number of attempts in a reason: lists show them in columns.
+var repeated = regexp.MustCompile(`^message msg_\w+: |, attempt \d+ of \d+`)
 
-// attemptCounts matches the number of attempts in a reason: lists show it in a column.
-var attemptCounts = regexp.MustCompile(`, attempt \d+ of \d+`)
-
-// BriefReason is a reason without the number of attempts, so that it starts with the cause
+// BriefReason is a reason without the message and the number of attempts, so that it starts with the cause
 // in a narrow column.
 func BriefReason(v any) string {
-	return attemptCounts.ReplaceAllString(text(v), "")
+	return repeated.ReplaceAllString(text(v), "")
 }

@@ -14,9 +14,9 @@ import (
 
 // compared is a comparison of two attempts or runs.
 type compared struct {
-	Kind    string // attempts, runs
+	Kind    string // messages, runs
 	Names   [2]string
-	Links   [2]string // paths of both, relative to the views
+	IDs     [2]string
 	Numbers [2]string // of the attempts
 	Facts   []DiffPair
 	Texts   []comparedText
@@ -142,7 +142,7 @@ func comparableThings(v *visit, id string) (any, error) {
 	}
 	data, err := messageView(v, id)
 	if message, ok := data.(*letter); ok {
-		return &compared{Kind: "attempts", Attempts: message.Attempts}, nil
+		return &compared{Kind: "messages", Attempts: message.Attempts}, nil
 	}
 	if refusal(err, http.StatusNotFound) != "" {
 		err = refuse(http.StatusNotFound, fmt.Sprintf("compare/%s: not found: must be the id of a run or a message", id))
@@ -176,9 +176,10 @@ func comparedAttempts(v *visit, id string) (any, error) {
 		}
 		sides[i] = &line[at]
 	}
-	c := compared{Kind: "attempts", Attempts: comparableAttempts(line)}
+	c := compared{Kind: "messages", IDs: [2]string{id, id}, Attempts: comparableAttempts(line)}
 	for i, m := range sides {
-		c.Names[i], c.Links[i], c.Numbers[i] = fmt.Sprintf("Attempt %d", m.Number), "messages/"+url.PathEscape(id), strconv.Itoa(m.Number)
+		c.Numbers[i] = strconv.Itoa(m.Number)
+		c.Names[i] = "Attempt " + c.Numbers[i]
 	}
 	a, b := sides[0], sides[1]
 	c.facts([]string{"Began", "Status", "What went wrong", "Duration", "Request"}, a.facts(), b.facts())
@@ -249,7 +250,7 @@ func comparedRuns(v *visit, id, with string) (any, error) {
 	if a.Row["workflowUrl"] != b.Row["workflowUrl"] {
 		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("with: invalid value %q: must be a run of the same workflow, %v", with, a.Row["workflowUrl"]))
 	}
-	c := compared{Kind: "runs", Names: [2]string{id, with}, Links: [2]string{"runs/" + url.PathEscape(id), "runs/" + url.PathEscape(with)}}
+	c := compared{Kind: "runs", Names: [2]string{id, with}, IDs: [2]string{id, with}}
 	c.facts([]string{"State", "Started", "Ended", "Took", "What went wrong"}, a.facts(), b.facts())
 	c.text("Input", showBody(a.Payload, a.PayloadBase64), showBody(b.Payload, b.PayloadBase64))
 	c.text("Output", showBody(a.Run["workflowRunResponse"], ""), showBody(b.Run["workflowRunResponse"], ""))

@@ -13,35 +13,14 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// TestWhyResumeAndCompareInTheBrowser opens the reason of a failed run in two clicks, resumes
-// the run, returns from the new run to the old one, and compares the runs and two attempts.
-func TestWhyResumeAndCompareInTheBrowser(t *testing.T) {
+// TestCompareInTheBrowser compares two attempts with keys.
+func TestCompareInTheBrowser(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
 	w := runOrders(t, u)
 	failed(w, "wfr_old")
 	failing(t, u)
-	b := look(t, u, "")
-	b.click("Runs")
-	b.clickRow()
-	b.see("Why did it fail?")
-	b.holds("the reason is the first line", `document.querySelector("#view .reasons li").textContent === 'print the label failed: the printer is on fire (500), attempt 2 of 2'`)
-	b.click("Resume from print the label")
-	b.see("resumed as this run")
-	b.see("5 kept")
-	b.state("RUN_SUCCESS")
-	b.click("wfr_old")
-	b.lands("Runs · wfr_old")
-	b.see("resumed as")
-	b.keys("c")
-	b.see("Compare two runs")
-	b.keys("c")
-	b.holds("the other run can be chosen", `document.activeElement.name === "with"`)
-	b.keys("\t\r")
-	b.holds("the runs are compared", `location.search.includes("with=")`)
-	b.see("not in this run")
-
-	b.visit("ui/messages?state=FAILED&url=https://printer.test")
+	b := look(t, u, "ui/messages?state=FAILED&url=https://printer.test")
 	b.keys("j\r")
 	b.see("at print (/app/src/label.ts:9:3)")
 	b.settled()

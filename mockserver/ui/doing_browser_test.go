@@ -4,7 +4,6 @@ package ui_test
 
 import (
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -41,30 +40,6 @@ func TestBulk(t *testing.T) {
 			expect.Contains(t, "page after "+row.action, page, row.undo)
 		}
 	}
-}
-
-// TestRetryWithChanges retries selected messages with other options, and leaves the others.
-func TestRetryWithChanges(t *testing.T) {
-	t.Parallel()
-	u := mockserver.RunT(t)
-	u.Stub("https://down.test/*", 503)
-	for range 3 {
-		u.Publish("https://down.test/mail", nil, "Svc-Retries: 0")
-	}
-	u.Settle()
-	entries := fetch[struct{ Entries []row }](t, u, "/_understudy/dlq").Entries
-	press(t, u, "dlq.retrySome", "pick", entries[0].DlqID+","+entries[1].DlqID, "sure", "yes", "retries", "7", "label", "again")
-	known := fetch[struct {
-		Messages []struct {
-			MaxRetries int
-			Labels     []string
-		}
-	}](t, u, "/_understudy/messages?label=again").Messages
-	expect.Equal(t, "number of messages with the label", len(known), 2)
-	expect.Equal(t, "retries of the first", known[0].MaxRetries, 7)
-	refused := press(t, u, "dlq.retrySome", "pick", entries[2].DlqID, "sure", "yes", "retries", "many")
-	expect.Contains(t, "answer to an invalid change", refused, `invalid value "many"`)
-	expect.True(t, "its entry is still there", slices.Contains(fetch[struct{ Entries []row }](t, u, "/_understudy/dlq").Entries, entries[2]))
 }
 
 // TestProgressOfTheClockInTheBrowser presses a button that moves the clock for long.

@@ -25,7 +25,6 @@ var templateFunctions = template.FuncMap{
 	"between":  spanBetween,
 	"plain":    plainURL,
 	"pretty":   prettyJSON,
-	"reason":   withoutSubject,
 	"record":   recordText,
 	"resumes":  canResume,
 	"brief":    BriefReason,
@@ -60,6 +59,7 @@ var templateFunctions = template.FuncMap{
 	"show":     showBody,
 	"static":   staticAddress,
 	"path":     pathOf,
+	"plural":   pluralText,
 	"ticks":    ticksOf,
 	"took":     tookText,
 	"tries":    triesText,
@@ -105,9 +105,9 @@ func utcText(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format(fullForm)
 }
 
-// stampedTime is an element with a time in Unix ms and its distance from now; kind is
+// stampedTime is an element with a time in Unix ms and its distance from now, or only that, short; kind is
 // clock or real.
-func stampedTime(v any, now int64, kind string) template.HTML {
+func stampedTime(v any, now int64, kind string, short bool) template.HTML {
 	n := number(v)
 	if n == 0 {
 		return ""
@@ -120,9 +120,13 @@ func stampedTime(v any, now int64, kind string) template.HTML {
 			form = "2 Jan 2006 15:04"
 		}
 	}
-	full := at.Format(instantForm)
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s, %s">%s <small data-at="%d" data-of="%s">%s</small></time>`, //nolint:gosec // numbers and constants
-		full, full, map[string]string{"clock": "on the clock of the account", "real": "real time"}[kind], at.Format(form), int64(n), kind, timeAway(int64(n)-now)))
+	full, words, of := at.Format(instantForm), at.Format(form)+" ", kind+`"`
+	away := timeAway(int64(n) - now)
+	if short {
+		words, of, away = "", of+" data-short", shortAway(away)
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s, %s">%s<small data-at="%d" data-of="%s>%s</small></time>`, //nolint:gosec // numbers and constants
+		full, full, map[string]string{"clock": "on the clock of the account", "real": "real time"}[kind], words, int64(n), of, away))
 }
 
 // timeAway describes a distance from now in ms, such as "in 5 s" or "5 s ago".
@@ -136,16 +140,12 @@ func timeAway(d int64) string {
 	return durationText(-d) + " ago"
 }
 
-// shortAway is timeAway with only the largest unit, for columns.
-func shortAway(d int64) string {
-	words := strings.Fields(timeAway(d))
-	switch n := len(words); {
-	case d > 0 && n > 3: // in 1 h 5 m
-		words = words[:3]
-	case n > 3: // 1 h 5 m ago
-		words = append(words[:2], words[n-1])
-	}
-	return strings.Join(words, " ")
+// secondUnit matches the smaller unit in the text of a distance, such as in 1 h 5 m and 1 h 5 m ago.
+var secondUnit = regexp.MustCompile(`( \d+ [a-z]+)( \d+ [a-z]+)`)
+
+// shortAway is the text of a distance with only the largest unit, for columns.
+func shortAway(away string) string {
+	return strings.TrimSpace(secondUnit.ReplaceAllString(" "+away, "$1"))
 }
 
 // durationText formats a duration in ms.
@@ -182,8 +182,12 @@ func triesText(row doc) string {
 // ticksOf are the tones of the attempts of a message, and of those it may still make: "left".
 func ticksOf(row doc) (tones []string) {
 	const most = 8
-	had, all := int(number(row["attempts"])), int(number(row["maxRetries"]))+1
-	for i := range min(max(had, all), most) {
+	had := int(number(row["attempts"]))
+	all := max(had, int(number(row["maxRetries"]))+1)
+	if row["state"] == "DELIVERED" {
+		all = had
+	}
+	for i := range min(all, most) {
 		switch tone := stateTone(row["state"]); {
 		case i < min(had, most)-1 || i < had && tone != "good" && tone != "busy":
 			tones = append(tones, "bad")
@@ -192,9 +196,6 @@ func ticksOf(row doc) (tones []string) {
 		default:
 			tones = append(tones, "left")
 		}
-	}
-	if row["state"] == "DELIVERED" {
-		return tones[:min(had, most)]
 	}
 	return tones
 }
@@ -307,19 +308,9 @@ const mostFields = 100
 
 // listedHeaders lists a header by name. It accepts a typed header or decoded JSON.
 func listedHeaders(v any) fieldsShown {
-	header, _ := v.(map[string][]string)
-	if decoded, ok := v.(doc); ok {
-		header = map[string][]string{}
-		for name, value := range decoded {
-			values, ok := value.([]any)
-			if !ok {
-				values = []any{value}
-			}
-			for _, one := range values {
-				header[name] = append(header[name], fmt.Sprint(one))
-			}
-		}
-	}
+	var header map[string][]string
+	raw, _ := json.Marshal(v)
+	_ = json.Unmarshal(raw, &header) // both always succeed for a header
 	var all []field
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		for _, value := range header[name] {

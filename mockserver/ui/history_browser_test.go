@@ -24,7 +24,7 @@ func TestHistory(t *testing.T) {
 		b.click("Next record")
 		b.see("The account after record 2 of")
 		b.see("url https://app.test/later")
-		b.holds("one message was created", `[...document.querySelectorAll("[data-testid=state] tr")].some((r) => r.innerText.replace(/\s+/g, " ") === "messages, waiting 0 1")`)
+		b.holds("one message was created", `[...document.querySelectorAll("[aria-label=State] tr")].some((r) => r.innerText.replace(/\s+/g, " ") === "messages, waiting 0 1")`)
 		_ = ask[bool](b, `(() => {
 			const slider = document.querySelector("#walk-slider");
 			slider.focus();

@@ -3,6 +3,7 @@
 package ui_test
 
 import (
+	"cmp"
 	"net/http"
 	"os"
 	"testing"
@@ -16,21 +17,20 @@ import (
 )
 
 // TestLayout checks each view in each size: nothing is wider than the screen, and axe-core finds
-// no problem with all forms and menus open, in the light theme on the phone and the wide screen
-// and in the dark one on the laptop. It takes pictures if SHOTS names a folder.
+// no problem with all forms and menus open, in both themes. It takes pictures if SHOTS names a folder.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	u := busy(t)
-	together := fleetServer(t, u).URL // closed after the tab, whose streams it would wait for
+	others := map[string]string{"fleet": fleetServer(t, u).URL, "hello": mockserver.RunT(t).URL()} // closed after the tab, whose streams they would wait for
 	b := look(t, u, "")
 	views := addresses(t, u)
-	views["fleet"] = "ui/fleet"
+	views["fleet"], views["hello"] = "ui/fleet", ""
 	alone := b.url
 	for name, path := range views {
-		b.url = map[bool]string{true: together, false: alone}[name == "fleet"]
+		b.url = cmp.Or(others[name], alone)
 		b.visit(path)
-		for i, size := range sizes {
+		for _, size := range sizes {
 			b.size(size.width, size.height)
 			if over := ask[string](b, ticksOver); over != "" {
 				t.Errorf("%s, %s: texts of breaks overlap: %s", name, size.name, over)
@@ -49,10 +49,11 @@ func TestLayout(t *testing.T) {
 			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
 				t.Errorf("%s with open forms is %d px wide on a screen of %d px", name, width, size.width)
 			}
-			theme := themes[i%len(themes)]
-			b.theme(theme)
-			for _, fault := range judged(b, axe) {
-				t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
+			for _, theme := range themes {
+				b.theme(theme)
+				for _, fault := range judged(b, axe) {
+					t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
+				}
 			}
 			b.do("close them", evaluate(`document.querySelectorAll("[data-opened]").forEach((d) => { d.open = false; })`))
 		}
@@ -68,15 +69,16 @@ func TestLayoutOfDocumentationAndDialogs(t *testing.T) {
 	u := busy(t)
 	b := look(t, u, "")
 	check := func(name string) {
-		for i, size := range sizes {
+		for _, size := range sizes {
 			b.size(size.width, size.height)
 			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
 				t.Errorf("%s is %d px wide on a screen of %d px", name, width, size.width)
 			}
-			theme := themes[i%len(themes)]
-			b.theme(theme)
-			for _, fault := range judged(b, axe) {
-				t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
+			for _, theme := range themes {
+				b.theme(theme)
+				for _, fault := range judged(b, axe) {
+					t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
+				}
 			}
 		}
 	}

@@ -85,11 +85,11 @@ func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
 		}
 	}
 	return map[string]string{
-		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "message-with-callback": "ui/messages/" + answered, "runs": "ui/runs", "run": "ui/runs/wfr_order-1", "run-step": "ui/runs/wfr_order-1?step=1", "run-log": "ui/runs/wfr_order-1?tab=log", "run-data": "ui/runs/wfr_order-1?tab=data", "run-again": "ui/runs/wfr_order-1?tab=again",
+		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "message-with-callback": "ui/messages/" + answered, "message-response": "ui/messages/" + retried + "?part=response", "message-headers": "ui/messages/" + retried + "?part=headers", "message-signature": "ui/messages/" + retried + "?part=signature", "edit": "ui/messages/" + answered + "?edit=yes", "runs": "ui/runs", "run": "ui/runs/wfr_order-1", "run-step": "ui/runs/wfr_order-1?step=1", "run-log": "ui/runs/wfr_order-1?tab=log", "run-data": "ui/runs/wfr_order-1?tab=data", "run-again": "ui/runs/wfr_order-1?tab=again",
 		"dlq": "ui/dlq", "dlq-entry": "ui/dlq/" + list.Entries[0].DlqID, "flow": "ui/flow", "groups": "ui/groups", "queues": "ui/queues",
 		"schedules": "ui/schedules", "statistics": "ui/statistics?period=3h", "indexes": "ui/indexes", "limits": "ui/limits",
 		"requests": "ui/requests", "stubs": "ui/stubs", "body": "ui/body/messages/" + retried, "search": "ui/search?q=order", "nothing": "ui/nothing",
-		"nothing-found": "ui/search?q=no-such-word", "ask": "ui/ask/reset?back=/_understudy/", "compare-attempts": "ui/compare/" + retried + "?first=1&second=3", "compare-runs": "ui/compare/wfr_order-1?with=wfr_order-2",
+		"nothing-found": "ui/search?q=no-such-word", "ask": "ui/ask/reset?back=/_understudy/", "compare-choice": "ui/compare/wfr_order-1", "compare-attempts": "ui/compare/" + retried + "?first=1&second=3", "compare-runs": "ui/compare/wfr_order-1?with=wfr_order-2",
 	}
 }
 

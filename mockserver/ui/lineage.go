@@ -1,6 +1,9 @@
 package ui
 
-import "net/url"
+import (
+	"cmp"
+	"net/url"
+)
 
 // chainNode is one entity in a chain of causes and results.
 type chainNode struct {
@@ -45,13 +48,8 @@ func chainOf(links []doc) (nodes []chainNode) {
 // linkAddress is the address of the view of a linked entity.
 func linkAddress(f *frame, link doc) string {
 	id := text(link["id"])
-	switch link["kind"] {
-	case "run":
-		return f.Of("runs", id)
-	case "DLQ entry":
-		return f.Of("dlq", id)
-	case "schedule":
+	if link["kind"] == "schedule" {
 		return f.Link("schedules") + "#schedule-" + url.PathEscape(id)
 	}
-	return f.Of("messages", id)
+	return f.Of(cmp.Or(map[any]string{"run": "runs", "DLQ entry": "dlq"}[link["kind"]], "messages"), id)
 }

@@ -23,7 +23,7 @@ func dlqView(v *visit) (any, error) {
 		return nil, err
 	}
 	if v.query.Get("sort") == "" {
-		d["groups"] = failures(asList(d["entries"]), v.frame())
+		d["groups"] = failures(d, v.frame())
 	}
 	query.Del("source")
 	return d, v.dead(d, query)
@@ -79,7 +79,7 @@ func groupsView(v *visit) (any, error) {
 	err := v.get(&list, v.as(route.ListURLGroups), nil)
 	for _, group := range list {
 		if err == nil {
-			group["sent"], err = v.tally("messages", url.Values{"count": {"1"}, "counts": {"true"}, "topicName": {text(group["name"])}})
+			group["sent"], err = v.tally("messages", url.Values{"topicName": {text(group["name"])}})
 		}
 	}
 	return list, err
@@ -173,19 +173,10 @@ func indexesView(v *visit) (any, error) {
 		if err := v.get(&answer, v.index(name, route.GetVectorInfo), nil); err != nil {
 			return nil, err
 		}
-		if answer.Result == nil {
-			answer.Result = doc{}
-		}
 		answer.Result["name"] = name
 		vectors = append(vectors, answer.Result)
 	}
 	return doc{"search": search, "vectors": vectors}, nil
-}
-
-func limitsView(v *visit) (any, error) {
-	var d doc
-	err := v.get(&d, "limits", nil)
-	return d["limits"], err
 }
 
 // called is a request in the journal.
@@ -223,15 +214,15 @@ func requestsView(v *visit) (any, error) {
 	out := doc{}
 	for name, refused := range map[string]string{"refused": "true", "fine": "false"} {
 		var journal struct {
-			Dropped int
-			Entries []called
+			Dropped, Older int
+			Entries        []called
 		}
 		query.Set("refused", refused)
 		if err := v.get(&journal, "requests", query); err != nil {
 			return nil, err
 		}
 		slices.Reverse(journal.Entries)
-		out[name], out["dropped"] = journal.Entries, journal.Dropped
+		out[name] = journal
 	}
 	return out, nil
 }
@@ -297,26 +288,25 @@ func withRule(list string, change func(json.RawMessage, form) (json.RawMessage, 
 
 func removed(json.RawMessage, form) (json.RawMessage, error) { return nil, nil }
 
-// rule makes a rule from the fields of a form: texts, numbers and flags.
-func (f form) rule(texts, numbers, flags []string) (doc, error) {
+// rule makes a rule, or a part of it, from the fields of a form: its numbers, its flags, and texts.
+func (f form) rule(names ...string) (doc, error) {
 	out := doc{}
-	for _, name := range texts {
-		if v := f.Get(name); v != "" {
-			out[name] = v
-		}
-	}
-	for _, name := range numbers {
-		if v := f.Get(name); v != "" {
+	for _, name := range names {
+		v := f.Get(name)
+		switch name {
+		case "times", "probability", "status":
 			n, err := strconv.ParseFloat(v, 64)
-			if err != nil {
+			if err != nil && v != "" {
 				return nil, fmt.Errorf("%s: invalid value %q: must be a number", name, v)
 			}
 			out[name] = n
-		}
-	}
-	for _, name := range flags {
-		if f.Get(name) != "" {
+		case "drop", "duplicate", "reorder", "perMessage":
 			out[name] = true
+		default:
+			out[name] = v
+		}
+		if v == "" {
+			delete(out, name)
 		}
 	}
 	return out, nil
@@ -334,13 +324,13 @@ func (v *visit) adding(list string, rule doc) error {
 }
 
 func addStub(v *visit, f form) error {
-	stub, err := f.rule([]string{"url", "method"}, nil, []string{"perMessage"})
+	stub, err := f.rule("url", "method", "perMessage")
 	if err != nil {
 		return err
 	}
 	var answers []doc
 	for status := range strings.FieldsFuncSeq(cmp.Or(f.Get("status"), "200"), func(r rune) bool { return r == ' ' || r == ',' }) {
-		answer, err := f.rule([]string{"body", "delay"}, nil, nil)
+		answer, err := f.rule("body", "delay")
 		if err != nil {
 			return err
 		}
@@ -357,11 +347,11 @@ func addStub(v *visit, f form) error {
 
 // addFault reads only the fields for the chosen kind of fault: the API refuses others.
 func addFault(v *visit, f form) error {
-	texts, numbers, flags := []string{"on", "url", "delay"}, []string{"times", "probability"}, []string{"drop", "duplicate", "reorder"}
+	names := []string{"url", "duplicate", "reorder"}
 	if f.Get("on") == "api" {
-		texts, numbers, flags = []string{"on", "preset", "operation", "body", "delay"}, append(numbers, "status"), []string{"drop", "executed"}
+		names = []string{"preset", "operation", "body", "status"}
 	}
-	fault, err := f.rule(texts, numbers, flags)
+	fault, err := f.rule(append(names, "on", "delay", "times", "probability", "drop")...)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (b *bulk) matching(v *visit, f form) (ids []string, err error) {
 	}
 	asked := &visit{client: v.client, query: f.Values}
 	query, err := asked.narrowed(b.list)
-	if err != nil {
+	if v.cut = asked.cut; err != nil {
 		return nil, err
 	}
 	query.Del("cursor")
@@ -111,7 +111,7 @@ func (b *bulk) action(undo string) action {
 func (b *bulk) question(v *visit, f form) (question, error) {
 	ids, err := b.matching(v, f)
 	things := pluralText(len(ids), b.one, b.many)
-	if len(ids) == mostMatching {
+	if len(ids) == mostMatching || v.cut {
 		things = "the first " + things
 	}
 	q := question{Text: b.verb + " " + things + "?", Yes: b.verb + " " + things}
@@ -133,7 +133,7 @@ func (f form) filters() bool {
 func (f *frame) Filters() map[string]string {
 	fields := map[string]string{}
 	for _, name := range filterFields {
-		if value := f.query.Get(name); value != "" && name != "cursor" {
+		if value := f.Query.Get(name); value != "" && name != "cursor" {
 			fields[name] = value
 		}
 	}

@@ -52,13 +52,20 @@ func (v *visit) narrowed(list string) (url.Values, error) {
 	if query.Del("q"); words == "" {
 		return query, nil
 	}
-	var found struct{ Hits []struct{ ID string } }
+	var found struct {
+		Hits   []struct{ ID string }
+		Cursor string
+	}
 	if err := v.get(&found, "search", url.Values{"q": {"kind:" + kind[0] + " " + words}, "count": {"1000"}}); err != nil {
 		return query, err
 	}
+	given := query.Get(kind[1])
+	v.cut = found.Cursor != ""
 	ids := []string{"none"}
 	for _, hit := range found.Hits {
-		ids = append(ids, hit.ID)
+		if given == "" || slices.Contains(strings.Split(given, ","), hit.ID) {
+			ids = append(ids, hit.ID)
+		}
 	}
 	query.Set(kind[1], strings.Join(ids, ","))
 	return query, nil
@@ -68,21 +75,20 @@ func (v *visit) narrowed(list string) (url.Values, error) {
 var searchedLists = map[string][2]string{"dlq": {"dlq", "dlqId"}, "messages": {"message", "messageId"}, "runs": {"run", "workflowRunId"}}
 
 // filterFields are the query fields of a list; q are words and filters of a search.
-var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
+var filterFields = []string{"q", "from", "to", "cursor", "sort", "source", "state", "messageId", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
 // list loads a list with the filters of the view, without words that the search refuses: "wrong" has
-// the reason. query has these filters, and asks for one entry.
+// the reason. query has these filters.
 func (v *visit) list(path string) (d doc, query url.Values, err error) {
 	query, err = v.narrowed(path)
 	wrong := refusal(err, http.StatusBadRequest)
 	if query == nil || err != nil && wrong == "" {
 		return nil, nil, err
 	}
-	d = doc{"wrong": wrong}
+	d = doc{"wrong": wrong, "cut": v.cut}
 	err = v.get(&d, path, query)
 	query.Del("cursor")
 	query.Del("sort")
-	query.Set("count", "1")
 	return d, query, err
 }
 
@@ -92,7 +98,6 @@ func (v *visit) counted(path string) (doc, error) {
 	if query.Del("state"); err != nil || len(query) == 1 {
 		return d, err
 	}
-	query.Set("counts", "true")
 	t, err := v.tally(path, query)
 	d["counts"] = []tally{t}
 	return d, err
@@ -102,6 +107,10 @@ func (v *visit) counted(path string) (doc, error) {
 type tally map[string]int
 
 func (v *visit) tally(list string, query url.Values) (tally, error) {
+	query.Set("count", "1")
+	if list != "dlq" { // which always counts
+		query.Set("counts", "true")
+	}
 	var counted struct{ Counts tally }
 	err := v.get(&counted, list, query)
 	return counted.Counts, err
@@ -117,7 +126,8 @@ func (t tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// fan is a part of a list: the messages of one publish to a group, or messages without a group.
+// fan is a part of a list, newest first: the messages of one publish to a group, which sends one to each URL, or messages
+// without a group.
 type fan struct {
 	Group string
 	Rows  []doc
@@ -127,7 +137,7 @@ type fan struct {
 func fansOf(messages any) (list []fan) {
 	for _, m := range asList(messages) {
 		group, last := text(m["topicName"]), len(list)-1
-		if last < 0 || list[last].Group != group || group != "" && list[last].Rows[0]["createdAt"] != m["createdAt"] {
+		if last < 0 || list[last].Group != group || group != "" && slices.ContainsFunc(list[last].Rows, func(r doc) bool { return r["createdAt"] != m["createdAt"] || r["url"] == m["url"] }) {
 			list, last = append(list, fan{Group: group, Tally: tally{}}), last+1
 		}
 		list[last].Rows = append(list[last].Rows, m)
@@ -249,6 +259,7 @@ type letter struct {
 	Timeline   []moment
 	Attempts   []int // that can be compared; nil if fewer than two
 	Hidden     int   // number of omitted moments
+	Fan        []doc // the messages of the publish to a group
 	Curl       string
 	Form       *publishForm
 	Waits      bool // the message has not ended
@@ -287,13 +298,23 @@ func messageView(v *visit, id string) (any, error) {
 	l.Form = formOf(&l, v.access)
 	l.Form.Original = id
 	l.Curl = curlCommand(v.access, l.Form)
-	if l.DlqID == "" {
-		return &l, nil
+	var err error
+	var d doc
+	if topic := text(l.Row["topicName"]); topic != "" {
+		at := strconv.FormatInt(l.Message.CreatedAt, 10)
+		err = v.get(&d, "messages", url.Values{"topicName": {topic}, "fromDate": {at}, "toDate": {at}, "count": {"1000"}})
 	}
-	var d struct{ Entries []doc }
-	err := v.get(&d, "dlq", url.Values{"url": {l.Message.URL}, "count": {"1000"}})
-	for _, n := range failures(d.Entries, v.frame()) {
-		if slices.Contains(strings.Split(n.Pick, ","), l.DlqID) {
+	for _, f := range fansOf(d["messages"]) {
+		if slices.ContainsFunc(f.Rows, func(r doc) bool { return r["messageId"] == id }) {
+			l.Fan = f.Rows
+		}
+	}
+	if l.DlqID == "" || err != nil {
+		return &l, err
+	}
+	err = v.get(&d, "dlq", url.Values{"url": {l.Message.URL}, "count": {"1000"}})
+	for _, n := range failures(d, v.frame()) {
+		if slices.ContainsFunc(n.Entries, func(e doc) bool { return e["dlqId"] == l.DlqID }) {
 			l.Alike = n
 		}
 	}
@@ -462,35 +483,33 @@ func curlCommand(a api.Account, f *publishForm) string {
 
 // sendMessage publishes a message or triggers a run, and redirects to it.
 func sendMessage(how route.Route) func(*visit, form) error {
-	return func(v *visit, f form) error { return v.send(how, f) }
-}
-
-func (v *visit) send(how route.Route, f form) error {
-	destination := strings.TrimSpace(f.Get("destination"))
-	if destination == "" {
-		return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
-	}
-	destination, query, _ := strings.Cut(destination, "?")
-	r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
-	if err := headerLines(f.Get("headers"), r.header); err != nil {
-		return err
-	}
-	if original := f.Get("original"); original != "" {
-		r.header.Set("Understudy-Original-Message", original)
-	}
-	if f.Get("binary") != "" {
-		body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))
-		if err != nil {
-			return fmt.Errorf("body: invalid base64: %w", err)
+	return func(v *visit, f form) error {
+		destination := strings.TrimSpace(f.Get("destination"))
+		if destination == "" {
+			return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
 		}
-		r.body = body
+		destination, query, _ := strings.Cut(destination, "?")
+		r := request{method: http.MethodPost, path: v.as(how, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
+		if err := headerLines(f.Get("headers"), r.header); err != nil {
+			return err
+		}
+		if original := f.Get("original"); original != "" {
+			r.header.Set("Understudy-Original-Message", original)
+		}
+		if f.Get("binary") != "" {
+			body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))
+			if err != nil {
+				return fmt.Errorf("body: invalid base64: %w", err)
+			}
+			r.body = body
+		}
+		var receipts json.RawMessage
+		if err := v.do(&receipts, r); err != nil {
+			return err
+		}
+		f.Set("then", landingView(v, receipts))
+		return nil
 	}
-	var receipts json.RawMessage
-	if err := v.do(&receipts, r); err != nil {
-		return err
-	}
-	f.Set("then", landingView(v, receipts))
-	return nil
 }
 
 // landingView is the address to show after a publish: the message, the run, or the list of

@@ -386,7 +386,7 @@ func TestStatementOfOthersThatFailed(t *testing.T) {
 	why := read(t, u, "ui/messages/"+first).at("view").first("section", "why")
 	expect.Contains(t, "the reason", why.text(), "2 other messages to /ship failed the same way.")
 	link := why.all("a", "")[0]
-	expect.Equal(t, "the link", link.text(), "Show all 3")
+	expect.Equal(t, "the link", link.text(), "Show in the DLQ")
 	groups := texts(read(t, u, strings.TrimPrefix(link.is("href"), "/_understudy/")).at("view").all("tr", "group"))
 	expect.True(t, "the link leads to the group", slices.ContainsFunc(groups, func(text string) bool { return strings.Contains(text, "3 messages to /ship") }))
 	for name, id := range map[string]string{"another reason": other, "another destination": alone} {

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/spec/api"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // current is the data of the first view: what needs attention, what has happened, what comes next.
 type current struct {
 	Attention []notice
+	All       int // notices, of which the first of each kind are shown
 	Activity  []happening
 	Timers    []timer
 	Pace      chart
@@ -28,7 +28,6 @@ type notice struct {
 	At                        any   // Unix ms; nil: not known
 	Label, Do                 string
 	Fields                    doc
-	Pick                      string // ids for a button that acts on several
 }
 
 // happening is the latest event of a message or a run; equal ones that follow each other are one.
@@ -45,7 +44,7 @@ type timer struct {
 
 // Lengths of the lists.
 const (
-	mostNotices    = 8
+	mostNotices    = 8 // of a kind
 	mostHappenings = 14
 	mostTimers     = 6
 )
@@ -58,7 +57,12 @@ func nowView(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Undo = undo.Points
+	c.Undo, c.All = undo.Points, len(c.Attention)
+	shown := map[string]int{}
+	c.Attention = slices.DeleteFunc(c.Attention, func(n notice) bool {
+		shown[n.Tone]++
+		return shown[n.Tone] > mostNotices
+	})
 	usage, err := v.usage("1d")
 	kinds := slices.DeleteFunc(manySeries(messageSeries(usage)), func(s series) bool { return !slices.Contains([]string{"delivered", "retried", "failed"}, s.Name) })
 	c.Pace = newChart("Messages of the last day", "", kinds)
@@ -67,33 +71,34 @@ func nowView(v *visit) (any, error) {
 
 // failed groups the latest entries of the DLQ.
 func (c *current) failed(v *visit, at *frame) error {
-	var d struct{ Entries []doc }
+	var d doc
 	err := v.get(&d, "dlq", url.Values{"count": {"200"}})
-	c.Attention = failures(d.Entries, at)
-	c.Attention = c.Attention[:min(len(c.Attention), mostNotices)]
+	c.Attention = failures(d, at)
 	return err
 }
 
-// failures groups entries of the DLQ by destination and cause.
-func failures(entries []doc, at *frame) (list []notice) {
+// failures groups entries of a page of the DLQ by destination and cause. If there are more pages, a group may have more.
+func failures(page doc, at *frame) (list []notice) {
 	var keys []string
-	for _, e := range entries {
+	least := map[bool]string{true: "at least "}[page["cursor"] != nil]
+	for _, e := range asList(page["entries"]) {
 		what, do, label := "message", "dlq.retrySome", "Retry"
 		if e["source"] == "workflow" {
 			what, do, label = "run", "dlq.resumeSome", "Resume"
 		}
-		key := what + pathOf(e["url"]) + BriefReason(e["cause"])
+		to, _, _ := strings.Cut(text(e["url"]), "?")
+		key := what + to + BriefReason(e["cause"])
 		i := slices.Index(keys, key)
 		if i < 0 {
 			i, keys = len(keys), append(keys, key)
-			list = append(list, notice{Tone: "bad", Text: BriefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label})
+			list = append(list, notice{Tone: "bad", Text: BriefReason(e["cause"]), Link: at.Of("dlq", text(e["dlqId"])), At: e["failedAt"], Do: do, Label: label, Fields: doc{"sure": "yes"}})
 		}
 		n := &list[i]
 		n.Entries = append(n.Entries, e)
-		n.Pick = strings.TrimPrefix(n.Pick+","+text(e["dlqId"]), ",")
+		n.Fields["pick"] = strings.TrimPrefix(text(n.Fields["pick"])+","+text(e["dlqId"]), ",")
 		if n.Subject = pathOf(e["url"]); len(n.Entries) > 1 {
-			n.Subject, n.Label = fmt.Sprintf("%d %ss to %s", len(n.Entries), what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, len(n.Entries))
-			n.Link = at.Link("dlq", "url", text(e["url"]), "source", text(e["source"]))
+			n.Subject, n.Label = fmt.Sprintf("%s%d %ss to %s", least, len(n.Entries), what, pathOf(e["url"])), fmt.Sprintf("%s %d", label, len(n.Entries))
+			n.Link = at.Link("dlq", "url", to, "source", text(e["source"]))
 		}
 	}
 	return list
@@ -106,7 +111,7 @@ func (c *current) held(v *visit, at *frame) error {
 	if err := cmp.Or(v.get(&d, "waiters", nil), v.get(&d, "flow", nil), v.get(&queues, v.as(route.ListQueues), nil)); err != nil {
 		return err
 	}
-	for _, w := range d.Waiters[:min(len(d.Waiters), 3)] {
+	for _, w := range d.Waiters {
 		run := text(w["workflowRunId"])
 		c.Attention = append(c.Attention, notice{Tone: "wait", Subject: shortID(run), Text: fmt.Sprintf("waits for the event %q", w["eventId"]), Link: at.Of("runs", run)})
 		c.Timers = append(c.Timers, timer{number(w["deadline"]), "Time-out of " + text(w["eventId"]), at.Of("runs", run)})
@@ -166,19 +171,19 @@ func (h *happening) like(other *happening) bool {
 // comes loads the next timers, and what is overdue.
 func (c *current) comes(v *visit, at *frame) error {
 	var d struct{ Messages, Schedules []doc }
-	var now api.Clock
-	if err := cmp.Or(v.get(&d, "messages", url.Values{"count": {"30"}, "sort": {"next"}, "state": {"CREATED,RETRY,ERROR"}}), v.get(&d, "schedules", nil), v.get(&now, "clock", nil)); err != nil {
+	if err := cmp.Or(v.get(&d, "messages", url.Values{"count": {"500"}, "sort": {"next"}, "state": {"CREATED,RETRY,ERROR"}}), v.get(&d, "schedules", nil)); err != nil {
 		return err
 	}
 	const late = time.Minute
+	now := float64(v.now.Clock.Now)
 	for _, m := range d.Messages {
 		due, link := number(m["nextDeliveryTime"]), at.Of("messages", text(m["messageId"]))
 		why, _ := m["why"].(doc)
 		kind := text(why["kind"])
 		switch word := map[string]string{"retrying": "Retry", "sleeping": "Wake"}[kind]; {
-		case due > float64(now.Now):
+		case due > now:
 			c.Timers = append(c.Timers, timer{due, cmp.Or(word, "Deliver") + " " + pathOf(m["url"]), link})
-		case float64(now.Now)-due > float64(late.Milliseconds()) && kind != "held" && len(c.Attention) < mostNotices:
+		case now-due > float64(late.Milliseconds()) && kind != "held":
 			c.Attention = append(c.Attention, notice{Tone: "wait", Subject: pathOf(m["url"]), Text: "is overdue: " + text(why["reason"]), Link: link, At: m["nextDeliveryTime"]})
 		}
 	}

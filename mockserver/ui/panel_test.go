@@ -11,34 +11,6 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// TestEditAndPublish sends a message again with changes: its JSON is checked while it is typed,
-// the differences are shown beside the original, and both messages link to each other.
-func TestEditAndPublish(t *testing.T) {
-	t.Parallel()
-	u := mockserver.RunT(t)
-	u.Stub("*", 200)
-	first := u.Publish("https://app.test/order", []byte(`{"order":7,"express":false}`))
-	u.Settle()
-	b := look(t, u, "ui/messages/"+first)
-	b.click("Edit and publish…")
-	b.holds("the panel has the focus", `document.activeElement.id === "pane"`)
-	b.fill("Body", `{"order":7,`)
-	b.see("Invalid JSON: ")
-	b.clickIn("pane", "Publish message")
-	b.see("Press the button again to send it as it is.")
-	b.fill("Body", `{"order":8,"express":false}`)
-	b.see("Valid JSON")
-	b.see(`− "order": 7,`)
-	b.see(`+ "order": 8,`)
-	b.shoot("edit")
-	b.clickIn("pane", "Publish message")
-	b.see("published again as this message")
-	b.see(`"order": 8`)
-	b.do("go to the original", evaluate(`document.querySelector(".chain a").click()`))
-	b.see("this message published again as")
-	expect.Equal(t, "deliveries", len(u.Deliveries()), 2)
-}
-
 // TestAMoveOfTheClockSaysWhatItCaused moves the clock, follows the link, and finds the move
 // marked in the list.
 func TestAMoveOfTheClockSaysWhatItCaused(t *testing.T) {
@@ -80,22 +52,6 @@ func TestALongMoveCanBeStopped(t *testing.T) {
 	type overview struct{ Clock struct{ Now int64 } }
 	b.holds("the clock stands still", `fetch("/_understudy/clock").then((a) => a.json()).then(async (a) => { await new Promise((d) => setTimeout(d, 300)); const b = await (await fetch("/_understudy/clock")).json(); return a.now === b.now; })`)
 	expect.True(t, "it has not moved by the year", fetch[overview](t, u, "/_understudy/overview").Clock.Now < time.Date(2027, time.March, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
-}
-
-// TestSelectedRows selects rows with the keyboard, and cancels them with one button.
-func TestSelectedRows(t *testing.T) {
-	t.Parallel()
-	u := mockserver.RunT(t)
-	for range 3 {
-		u.Publish("https://app.test/later", nil, "Svc-Delay: 1h")
-	}
-	b := look(t, u, "ui/messages")
-	b.keys("jxjx")
-	b.see("2 selected")
-	b.shoot("selected")
-	b.click("Cancel 2")
-	b.see("Cancel: 2.")
-	expect.Equal(t, "messages by state", fetch[struct{ Messages map[string]int }](t, u, "/_understudy/overview").Messages, map[string]int{"CREATED": 1, "CANCELED": 2})
 }
 
 // TestPalette finds a view, an action, a page of the help and a message with the keyboard.

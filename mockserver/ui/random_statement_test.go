@@ -3,6 +3,7 @@ package ui_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/ui"
 )
 
 // TestStatementsOfRandomStates does random things, and after each compares what the views say
@@ -49,7 +51,7 @@ func randomAccount(t *testing.T) (*mockserver.TestServer, *orders) {
 func randomAct(t *testing.T, u *mockserver.TestServer, w *orders, random *rand.Rand, i int) string {
 	t.Helper()
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
-	act := pick("good", "good", "bad", "bad", "later", "held", "pause", "resume", "advance", "advance", "advance", "run", "failing run", "cancel", "retry", "delete", "schedule", "reset", "again", "notify", "enqueue", "pause queue")
+	act := pick("good", "good", "bad", "bad", "later", "held", "pause", "resume", "advance", "advance", "advance", "run", "failing run", "cancel", "retry", "delete", "schedule", "reset", "again", "notify", "enqueue", "pause queue", "group")
 	switch act {
 	case "good":
 		u.Publish("https://app.test/"+pick("order", "mail"), []byte(`{"n":1}`), "Svc-Label: "+pick("shop", "mail"))
@@ -83,6 +85,11 @@ func randomAct(t *testing.T, u *mockserver.TestServer, w *orders, random *rand.R
 		}
 	case "enqueue":
 		request(t, u, http.MethodPost, "/v2/enqueue/mails/https://"+pick("app", "down")+".test/mail", "", "Svc-Delay", pick("1s", "1h"))
+	case "group": // each publish has its own label, which the messages of a fold share
+		request(t, u, http.MethodPost, "/v2/topics/team/endpoints", `{"endpoints":[{"url":"https://app.test/a"},{"url":"https://down.test/b"}]}`)
+		for range 2 {
+			request(t, u, http.MethodPost, "/v2/publish/team", "", "Svc-Retries", "0", "Svc-Label", fmt.Sprintf("publish-%d", random.Int()))
+		}
 	case "pause queue":
 		press(t, u, "queue.put", "name", "mails", "parallelism", "1")
 		press(t, u, "queue."+pick("pause", "resume"), "name", "mails")
@@ -148,6 +155,9 @@ func statementsOfAll(t *testing.T, u *mockserver.TestServer) {
 				if found {
 					rows = append(rows, line)
 				}
+			}
+			if fold := body.first("tr", "group"); list == "messages" && fold.Node != nil {
+				foldStatements(t, u, fold, rows)
 			}
 			if list == "dlq" {
 				groupStatements(t, body.first("tr", "group"), rows, known.Entries)
@@ -218,6 +228,38 @@ func tabStatements(t *testing.T, u *mockserver.TestServer, list, filter string) 
 			expect.Equal(t, fmt.Sprintf("%s of %s?%s", state, list, filter), tab.first("span", "count").text(), strconv.Itoa(want[state]))
 		}
 	}
+}
+
+// foldStatements compares the line of a publish to a group with its rows, which all have the label of the publish, and with the
+// list behind its link.
+func foldStatements(t *testing.T, u *mockserver.TestServer, fold reading, rows []string) {
+	t.Helper()
+	states := map[string]int{}
+	for _, r := range rows {
+		_, state, _ := strings.Cut(r, " ")
+		states[strings.ToLower(ui.StateWord(state))]++
+	}
+	var tally []string
+	for _, word := range slices.Sorted(maps.Keys(states)) {
+		tally = append(tally, fmt.Sprintf("%d %s", states[word], word))
+	}
+	words := strings.Split(strings.TrimPrefix(strings.TrimSuffix(fold.text(), " Show only these"), fmt.Sprintf("team %d messages of one publish: ", len(rows))), ", ")
+	slices.Sort(words)
+	slices.Sort(tally)
+	expect.Equal(t, "states of a publish", strings.Join(words, ", "), strings.Join(tally, ", "))
+	var want, got, labels []string
+	for _, r := range rows {
+		id, _, _ := strings.Cut(r, " ")
+		want = append(want, "row-"+id)
+		labels = append(labels, fetch[struct{ Row struct{ Labels []string } }](t, u, "/_understudy/messages/"+id).Row.Labels...)
+	}
+	expect.Equal(t, "publishes behind a line", len(slices.Compact(labels)), 1)
+	for _, tr := range read(t, u, strings.TrimPrefix(fold.first("a", "").is("href"), "/_understudy/")).at("view").first("table", "dense").all("tr", "") {
+		if strings.HasPrefix(tr.is("id"), "row-") {
+			got = append(got, tr.is("id"))
+		}
+	}
+	expect.Equal(t, "messages behind the link of a publish", strings.Join(got, " "), strings.Join(want, " "))
 }
 
 // groupStatements compares a group of DLQ entries with its rows, which have one cause and one source,

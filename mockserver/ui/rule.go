@@ -14,23 +14,24 @@ import (
 // ruleField is a member of a stub or a fault as text.
 type ruleField struct{ Name, Value string }
 
-// ruleOrder is the members that are shown first, in this order; the others follow by name.
-var ruleOrder = []string{"on", "method", "url", "operation", "preset", "answers", "status"}
-
 // ruleFields returns all members of a rule, also ones that the page does not know.
 func ruleFields(rule json.RawMessage) ([]ruleField, error) {
 	var members doc
 	if err := json.Unmarshal(rule, &members); err != nil {
 		return nil, fmt.Errorf("rule: %w", err)
 	}
-	var fields []ruleField
-	for _, name := range append(slices.Clone(ruleOrder), slices.Sorted(maps.Keys(members))...) {
+	return orderedFields(members, "on", "method", "url", "operation", "preset", "answers", "status"), nil
+}
+
+// orderedFields returns the members of an object, those with the given names first.
+func orderedFields(members doc, first ...string) (fields []ruleField) {
+	for _, name := range append(first, slices.Sorted(maps.Keys(members))...) {
 		if value, ok := members[name]; ok {
 			fields = append(fields, ruleField{name, ruleValue(value)})
 			delete(members, name)
 		}
 	}
-	return fields, nil
+	return fields
 }
 
 // ruleValue is a value as text. The answers of a stub are joined with "then".
@@ -47,17 +48,9 @@ func ruleValue(v any) string {
 		}
 		return strings.Join(parts, ", then ")
 	case doc:
-		parts := []string{}
-		for _, name := range append([]string{"status", "fail"}, slices.Sorted(maps.Keys(v))...) {
-			value, ok := v[name]
-			switch {
-			case !ok:
-			case name == "status" || name == "fail":
-				parts = append(parts, ruleValue(value))
-			default:
-				parts = append(parts, name+" "+ruleValue(value))
-			}
-			delete(v, name)
+		var parts []string
+		for _, f := range orderedFields(v, "status", "fail") {
+			parts = append(parts, strings.TrimPrefix(strings.TrimPrefix(f.Name+" "+f.Value, "status "), "fail "))
 		}
 		return strings.Join(parts, " ")
 	}

@@ -86,7 +86,6 @@ type flow struct {
 	Headers       map[string][]string
 	Spans         []span
 	Events        []doc
-	Waiters       []doc
 	Reasons       []doc
 	Failure       doc
 	Others        []string // ids of runs of the same workflow, for comparison
@@ -94,7 +93,6 @@ type flow struct {
 	Trace         struct{ URL string }
 	Now           int64
 	Runs          bool // the run has not ended
-	Failed        bool
 
 	Branches map[int]int        // number of branches of a fork, by the index of its group of steps
 	Earlier  map[string]float64 // ms that steps worked in the run that this one resumes
@@ -169,7 +167,7 @@ func (f *flow) answer() {
 		}
 		attempts++
 		a := &reply{Status: int(number(e["responseStatus"])), Body: e["responseBody"], Size: len(text(e["responseBody"]))}
-		if f.Answer != nil && f.Answer.Body == a.Body && f.Answer.Same == attempts-1 || attempts == 1 {
+		if f.Answer != nil && f.Answer.Body == a.Body && f.Answer.Status == a.Status && f.Answer.Same == attempts-1 || attempts == 1 {
 			a.Same = attempts
 		}
 		f.Answer = a
@@ -247,7 +245,7 @@ func runView(v *visit, id string) (any, error) {
 	if err := v.get(&f, "runs/"+url.PathEscape(id), nil); err != nil {
 		return nil, err
 	}
-	f.Runs, f.Failed = f.Row["workflowState"] == "RUN_STARTED", f.Row["dlqId"] != nil
+	f.Runs = f.Row["workflowState"] == "RUN_STARTED"
 	f.answer()
 	f.compareEarlier(v)
 	if f.Logged = len(f.Events); f.Logged > mostEvents {

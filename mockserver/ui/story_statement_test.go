@@ -146,8 +146,10 @@ func spanStatements(t *testing.T, u *mockserver.TestServer, id string, shown []s
 		var starts []int64
 		var answers []string
 		failures := 0
+		at := s.From
 		for _, p := range s.Parts {
-			if p.Attempt == 0 {
+			expect.True(t, what+"its parts follow each other", p.From >= at && (p.To == 0 || p.To >= p.From))
+			if at = p.To; p.Attempt == 0 {
 				continue
 			}
 			starts = append(starts, p.From)

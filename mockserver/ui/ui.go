@@ -59,14 +59,16 @@ type visit struct {
 	client
 	query  url.Values
 	access api.Account
+	now    api.Overview
+	cut    bool // the words of the query find more than are counted and listed
 }
 
 // frame makes addresses of the account.
-func (v *visit) frame() *frame { return &frame{Account: v.account, query: v.query} }
+func (v *visit) frame() *frame { return &frame{Account: v.account, Query: v.query} }
 
 // view shows a view. Errors of the API are shown on the page.
 func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
-	f := &frame{Name: name, query: r.URL.Query(), path: r.URL.EscapedPath()}
+	f := &frame{Name: name, Query: r.URL.Query(), Path: r.URL.EscapedPath()}
 	if name == "" {
 		f.Name = "now"
 	}
@@ -115,11 +117,11 @@ func drawn(name string, f *frame) (template.HTML, error) {
 
 // fill loads the data of a view from the API.
 func (p *Page) fill(f *frame, r *http.Request, id string) error {
-	v := &visit{client: p.apiFor(r), query: f.query}
+	v := &visit{client: p.apiFor(r), query: f.Query}
 	if err := v.get(&f.Now, "overview", nil); err != nil {
 		return err
 	}
-	v.account, f.Account = f.Now.Account, f.Now.Account
+	v.now, v.account, f.Account = f.Now, f.Now.Account, f.Now.Account
 	var known struct{ Accounts []string }
 	if err := v.get(&known, "accounts", nil); err != nil {
 		return err
@@ -128,7 +130,8 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	if err := v.get(&v.access, "accounts/"+url.PathEscape(v.account), nil); err != nil {
 		return err
 	}
-	f.Access, f.Fleet = v.access, hasFleet(v)
+	_, alone := document("fleet")(v)
+	f.Access, f.Fleet = v.access, alone == nil
 	at := viewNamed(f.Name)
 	if at == nil {
 		return refuse(http.StatusNotFound, "view "+f.Name+": not found; the navigation lists all views")

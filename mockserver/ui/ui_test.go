@@ -136,8 +136,8 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 		{"schedule.resume", []string{"id", "tick"}, "was resumed"},
 		{"schedule.delete", []string{"id", "tick"}, "was deleted"},
 		{"search.create", []string{"name", "products", "region", "eu-west-1", "type", "free"}, "exists"},
-		{"vector.reset", []string{"name", "default", "all", "true"}, "The index default is empty."},
-		{"vector.reset", []string{"name", "default", "all", "true", "sure", "yes"}, "is empty"},
+		{"vector.reset", []string{"name", "default"}, "The index default is empty."},
+		{"vector.reset", []string{"name", "default", "sure", "yes"}, "is empty"},
 		{"stub.add", []string{"url", "https://x.test/*", "status", "503, 200 timeout", "delay", "1s"}, "The stub answers https://x.test/*."},
 		{"stub.add", []string{"url", "https://x.test/*", "status", "sometimes"}, "sometimes"},
 		{"fault.add", []string{"on", "api", "operation", "listDLQ", "status", "503", "times", "1"}, "The fault is on."},
@@ -198,8 +198,8 @@ func TestAskingKeepsTheFields(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	request(t, u, http.MethodPost, "/_understudy/as/"+account(t, u)+"/index/default/upsert", `[{"id":"1","vector":[0.1,0.2]},{"id":"2","vector":[0.3,0.2]}]`)
-	page := press(t, u, "vector.reset", "name", "default", "all", "true")
-	for _, text := range []string{"Remove 2 vectors of the index default?", `name="name" value="default"`, `name="all" value="true"`} {
+	page := press(t, u, "vector.reset", "name", "default")
+	for _, text := range []string{"Remove 2 vectors of the index default?", `name="name" value="default"`} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the page does not have %s: %s", text, page)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/clip"
@@ -39,17 +40,26 @@ func init() {
 		{"queues", "Queues", "q", "", queuesView, nil},
 		{"groups", "URL groups", "g", "", groupsView, nil},
 		{"schedules", "Schedules", "s", "", schedulesView, nil},
-		{"limits", "Rate limits", "l", "", limitsView, nil},
+		{"limits", "Rate limits", "l", "", document("limits"), nil},
 		{"stubs", "Stubs & faults", "b", "Simulate", stubsView, nil},
 		{"requests", "Requests", "a", "Look back", requestsView, nil},
 		{"history", "History", "h", "", historyView, nil},
 		{"statistics", "Statistics", "t", "", statisticsView, nil},
 		{"indexes", "Search & vector", "i", "", indexesView, nil},
-		{"fleet", "Fleet", "e", "", fleetOf, nil}, // the navigation has it only in a fleet
+		{"fleet", "Fleet", "e", "", document("fleet"), nil}, // the navigation has it only in a fleet
 		{"search", "Search", "", "", searchResults, nil},
 		{"ask", "Confirm", "", "", nil, confirmText},
 		{"body", "Body", "", "", nil, bodyText},
 		{"compare", "Compare", "", "", nil, comparedThings},
+	}
+}
+
+// document returns a function that loads a document of the control API.
+func document(path string) func(*visit) (any, error) {
+	return func(v *visit) (any, error) {
+		var d doc
+		err := v.get(&d, path, nil)
+		return d, err
 	}
 }
 
@@ -82,9 +92,10 @@ type frame struct {
 	Body  template.HTML // the view
 	Aside template.HTML // the list next to it; "": none
 
+	Path  string // of the view, escaped
+	Query url.Values
+
 	template string
-	path     string // of the view, escaped
-	query    url.Values
 }
 
 // Views returns the links of the navigation.
@@ -113,9 +124,6 @@ type navigation struct {
 	Here                          bool
 }
 
-// MainViews returns the links at the bottom of a phone.
-func (f *frame) MainViews() []navigation { return f.Views()[:4] }
-
 // Place is the view of an entry, for the path above it; nil for other pages.
 func (f *frame) Place() *navigation {
 	if at := viewNamed(f.Name); f.ID != "" && at != nil && at.load != nil {
@@ -132,14 +140,18 @@ func (f *frame) Headline() string {
 	return f.ID
 }
 
+// viewPath is the path of a view, or of an entry.
+func viewPath(name string) string {
+	if name == "now" {
+		return controlRoot
+	}
+	return controlRoot + "ui/" + name
+}
+
 // Link is the address of a view or an entry in the same account; pairs are names and
 // values of its query.
 func (f *frame) Link(view string, pairs ...string) string {
-	path := controlRoot + "ui/" + view
-	if view == "now" {
-		path = controlRoot
-	}
-	return path + f.search(pairs)
+	return viewPath(view) + f.search(pairs)
 }
 
 // Of is the address of an entry.
@@ -147,10 +159,13 @@ func (f *frame) Of(view, id string, pairs ...string) string {
 	return f.Link(view+"/"+url.PathEscape(id), pairs...)
 }
 
-// Siblings is the address of the messages of the publish that sent a row of a group.
-func (f *frame) Siblings(row doc) string {
-	at := time.UnixMilli(int64(number(row["createdAt"]))).UTC().Format("2006-01-02T15:04:05.000")
-	return f.Link("messages", "topicName", text(row["topicName"]), "from", at, "to", at)
+// Only is the address of a list of some messages.
+func (f *frame) Only(rows []doc) string {
+	var ids []string
+	for _, row := range rows {
+		ids = append(ids, text(row["messageId"]))
+	}
+	return f.Link("messages", "messageId", strings.Join(ids, ","))
 }
 
 // Search is the query with the account, if the current address names one; else "".
@@ -163,7 +178,7 @@ func (f *frame) Do(action string) string { return f.Link("do/" + action) }
 // values.
 func (f *frame) search(pairs []string) string {
 	query := url.Values{}
-	if f.query.Get("account") != "" {
+	if f.Query.Get("account") != "" {
 		query.Set("account", f.Account)
 	}
 	return address("", query, pairs...)
@@ -184,44 +199,27 @@ func address(path string, query url.Values, pairs ...string) string {
 }
 
 // Here is the address of the current view.
-func (f *frame) Here() string { return address(f.path, f.query) }
-
-// Bare is the address of the current view without its query, for filter forms.
-func (f *frame) Bare() string { return f.path }
+func (f *frame) Here() string { return address(f.Path, f.Query) }
 
 // Switch is the address for a change of the account: the list of the view, because its
 // entries belong to this account.
-func (f *frame) Switch() string {
-	if f.Name == "now" {
-		return controlRoot
-	}
-	return controlRoot + "ui/" + f.Name
-}
-
-// SomeAccounts returns the first 200 accounts for the selection.
-func (f *frame) SomeAccounts() []string { return f.Accounts[:min(len(f.Accounts), 200)] }
+func (f *frame) Switch() string { return viewPath(f.Name) }
 
 // Raw is the address of the entry in the control API.
-func (f *frame) Raw(list string) string {
-	return controlRoot + list + "/" + url.PathEscape(f.ID) + f.search(nil)
+func (f *frame) Raw() string {
+	return controlRoot + f.Name + "/" + url.PathEscape(f.ID) + f.Search()
 }
 
-// More is the address of the next page of the view.
-func (f *frame) More(cursor any) string { return f.With("cursor", text(cursor)) }
-
 // With is the address of the view with a changed query.
-func (f *frame) With(pairs ...string) string { return address(f.path, maps.Clone(f.query), pairs...) }
-
-// Query is the query of the address.
-func (f *frame) Query() url.Values { return f.query }
+func (f *frame) With(pairs ...string) string { return address(f.Path, maps.Clone(f.Query), pairs...) }
 
 // Asked is the value of a filter in the query.
-func (f *frame) Asked(name string) string { return f.query.Get(name) }
+func (f *frame) Asked(name string) string { return f.Query.Get(name) }
 
 // Filtered reports whether the list has filters.
 func (f *frame) Filtered() bool {
-	for name, values := range f.query {
-		if name != "account" && name != "sort" && len(values) > 0 && values[0] != "" {
+	for name := range f.Query {
+		if name != "account" && name != "sort" && f.Query.Get(name) != "" {
 			return true
 		}
 	}
@@ -233,23 +231,17 @@ func (f *frame) Manual() bool { return f.Now.Clock.Mode == "manual" }
 
 // Time shows a time on the account's clock, in Unix ms, and its distance from now.
 func (f *frame) Time(ms any) template.HTML {
-	return stampedTime(ms, f.Now.Clock.Now, "clock")
+	return stampedTime(ms, f.Now.Clock.Now, "clock", false)
 }
 
 // Away shows only the distance from now of a time on the account's clock; the time is in
 // the title attribute.
 func (f *frame) Away(ms any) template.HTML {
-	n := number(ms)
-	if n == 0 {
-		return ""
-	}
-	full := time.UnixMilli(int64(n)).UTC().Format(instantForm)
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"><small data-at="%d" data-of="clock" data-short>%s</small></time>`, //nolint:gosec // numbers and constants
-		full, full, int64(n), shortAway(int64(n)-f.Now.Clock.Now)))
+	return stampedTime(ms, f.Now.Clock.Now, "clock", true)
 }
 
 // Real shows a time on the wall clock, in Unix ms.
-func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real") }
+func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real", false) }
 
 // Clock shows a time in Unix ms without the current year, for the header. The script updates
 // it for a clock that runs.
@@ -269,12 +261,12 @@ func (f *frame) Clock(ms int64, kind string) template.HTML {
 // saying is the message after the action of a button.
 type saying struct {
 	Text  string
-	Bad   bool   `json:",omitempty"`
-	Undo  string `json:",omitempty"` // id of the undo point; "": none
-	Label string `json:",omitempty"` // of the undo point
-	Scope string `json:",omitempty"`
-	From  string `json:",omitempty"` // of a move of the clock: the times before and after it
-	To    string `json:",omitempty"`
+	Bad   bool
+	Undo  string // id of the undo point; "": none
+	Label string // of the undo point
+	Scope string
+	From  string // of a move of the clock: the times before and after it
+	To    string
 }
 
 // cookieName is the name of the cookie with the message. It has the port, because browsers

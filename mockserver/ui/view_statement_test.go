@@ -487,9 +487,9 @@ func TestAPublishToAGroupIsFolded(t *testing.T) {
 	u.Stub("https://app.test/*", 200)
 	u.Stub("https://app.test/b", 500)
 	request(t, u, http.MethodPost, "/v2/topics/team/endpoints", `{"endpoints":[{"url":"https://app.test/a"},{"url":"https://app.test/b"}]}`)
-	request(t, u, http.MethodPost, "/v2/publish/team", "one", "Svc-Retries", "0")
-	u.Advance(time.Minute)
-	request(t, u, http.MethodPost, "/v2/publish/team", "two", "Svc-Retries", "0")
+	var first []struct{ MessageID string }
+	expect.NoError(t, json.Unmarshal([]byte(request(t, u, http.MethodPost, "/v2/publish/team", "one", "Svc-Retries", "0")), &first))
+	request(t, u, http.MethodPost, "/v2/publish/team", "two", "Svc-Retries", "0") // at the same time of the clock
 	u.Publish("https://app.test/alone", nil)
 	u.Settle()
 	view := read(t, u, "ui/messages").at("view")
@@ -503,8 +503,19 @@ func TestAPublishToAGroupIsFolded(t *testing.T) {
 		}
 	}
 	expect.Equal(t, "destinations", strings.Join(places, " "), "/alone /b /a /b /a")
-	only := read(t, u, strings.TrimPrefix(folds[1].first("a", "").is("href"), "/_understudy/")).at("view")
-	expect.Equal(t, "messages of the first publish", len(only.first("table", "dense").all("input", "")), 2)
+	links := append(folds[1].all("a", ""), read(t, u, "ui/messages/"+first[0].MessageID).at("view").all("a", "")...)
+	links = slices.DeleteFunc(links, func(a reading) bool {
+		return a.text() != "Show only these" && a.text() != "All messages of this publish"
+	})
+	expect.Equal(t, "number of links", len(links), 2)
+	for _, link := range links {
+		only := read(t, u, strings.TrimPrefix(link.is("href"), "/_understudy/")).at("view")
+		expect.Equal(t, "number of messages behind "+link.text(), len(only.first("table", "dense").all("input", "")), 2)
+		for _, m := range first {
+			expect.True(t, "the message "+m.MessageID+" is behind "+link.text(), only.at("row-"+m.MessageID).Node != nil)
+		}
+	}
+	expect.Equal(t, "number of folded publishes in another order", len(read(t, u, "ui/messages?sort=url").at("view").all("tr", "group")), 0)
 	expect.Contains(t, "the card of the group", read(t, u, "ui/groups").at("group-team").text(), "Its messages: 2 delivered, 2 failed")
 }
 

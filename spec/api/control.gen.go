@@ -140,7 +140,7 @@ type Exchange struct {
 	// Position how many requests the account had before, also those that are no longer kept
 	Position int `json:"position"`
 
-	// At Unix ms, on the clock of the account
+	// At Unix ms, real time; on the clock of the account if it repeats (see the overview)
 	At          int64  `json:"at"`
 	OperationID string `json:"operationId,omitempty"`
 	Account     string `json:"account"`
@@ -413,6 +413,9 @@ type Overview struct {
 
 	// Journal the server has a store with journals
 	Journal bool `json:"journal,omitempty"`
+
+	// Repeats the server has a seed, and the clock is not real: requests have times of the clock, so that the same commands give the same bytes
+	Repeats bool `json:"repeats,omitempty"`
 
 	// Flags for bug reports
 	Flags []string `json:"flags,omitempty"`

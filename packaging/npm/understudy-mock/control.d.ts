@@ -205,7 +205,7 @@ export interface Excerpt {
 /** One request to the interface, and its response. */
 export interface Exchange {
   account: string;
-  /** Unix ms, on the clock of the account */
+  /** Unix ms, real time; on the clock of the account if it repeats (see the overview) */
   at: number;
   method: string;
   operationId?: string;
@@ -528,6 +528,8 @@ export interface Overview {
   queues: number;
   /** Unix ms of the wall clock */
   real: number;
+  /** the server has a seed, and the clock is not real: requests have times of the clock, so that the same commands give the same bytes */
+  repeats?: boolean;
   /** by state */
   runs: Record<string, number>;
   schedules: number;

@@ -98,7 +98,7 @@ class Delivery(_Delivery, total=False):
 
 class _Exchange(TypedDict):
     account: str
-    # Unix ms, on the clock of the account
+    # Unix ms, real time; on the clock of the account if it repeats (see the overview)
     at: int
     method: str
     # with the query
@@ -687,6 +687,8 @@ class Overview(_Overview, total=False):
     journal: bool
     # when the next timer fires, Unix ms; missing for never
     nextDue: int
+    # the server has a seed, and the clock is not real: requests have times of the clock, so that the same commands give the same bytes
+    repeats: bool
 
 
 class _Progress(TypedDict):
