@@ -216,16 +216,19 @@ func (c rotateKeys) apply(a *Account) (pair[string, string], error) {
 // cancelled and their outcomes ignored. A non-nil c replaces the clock, also by one with an
 // earlier time: no data with the old time is left. Otherwise the clock stays.
 func (a *Account) Reset(c clock.Clock, auto bool) error {
-	return errorOnly(runEither(a, c == nil, reset{a.freshSeed()}, resetTo(a.freshSeed(), c, auto)))
+	if c == nil {
+		return do(a, reset{a.freshSeed()})
+	}
+	return do(a, resetClock{a.freshSeed(), modeOf(c, auto), c.Now().Truncate(time.Millisecond), c})
 }
 
 // reset keeps the clock. Its seed is part of the record, so that a random one
 // is the same in replay.
 type reset struct{ Seed uint64 }
 
-func (c reset) apply(a *Account) (nothing, error) {
+func (c reset) apply(a *Account) error {
 	a.begun(c.Seed)
-	return nothing{}, nil
+	return nil
 }
 
 // resetClock replaces the clock. The record contains the time of the new clock,
@@ -237,20 +240,12 @@ type resetClock struct {
 	clock clock.Clock
 }
 
-// resetTo must work without a clock too: runEither evaluates both commands and runs one.
-func resetTo(seed uint64, c clock.Clock, auto bool) resetClock {
-	if c == nil {
-		return resetClock{}
-	}
-	return resetClock{seed, modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}
-}
-
-func (c resetClock) apply(a *Account) (nothing, error) {
+func (c resetClock) apply(a *Account) error {
 	a.begun(c.Seed)
 	a.state.Now = c.Now
 	a.restored++ // makes an Advance of the old clock return
 	a.follow(c.Mode, c.clock)
-	return nothing{}, nil
+	return nil
 }
 
 // freshSeed is the seed after a reset.

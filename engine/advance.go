@@ -214,7 +214,7 @@ func (a *Account) skipTo(due time.Time) {
 // continues from that time. A real clock then keeps its offset to the wall clock until a reset
 // or CorrectClock, so that delays still take their real duration.
 func (a *Account) SetClock(c clock.Clock, auto bool) error {
-	return errorOnly(runCommand(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
+	return do(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c})
 }
 
 // setClock has the mode and the time of a clock for the record, and the clock
@@ -228,13 +228,13 @@ type setClock struct {
 // apply takes the time of the new clock only if it is ahead: time never goes
 // back, and timers depend on it. It fires at once what is due by then, because
 // the alarm of the old clock is gone and a manual clock has none.
-func (c setClock) apply(a *Account) (nothing, error) {
+func (c setClock) apply(a *Account) error {
 	if c.Now.After(a.state.Now) {
 		a.state.Now = c.Now
 	}
 	a.follow(c.Mode, c.clock)
 	_, err := tick{}.apply(a)
-	return nothing{}, err
+	return err
 }
 
 // CorrectClock sets an account in real time that is ahead of the wall clock to the wall clock
@@ -244,32 +244,32 @@ func (c setClock) apply(a *Account) (nothing, error) {
 func (a *Account) CorrectClock() error {
 	a.saves.Lock() // moving marks the objects of the state, as another snapshot does
 	defer a.saves.Unlock()
-	return errorOnly(runDurably(a, a.correctClock))
+	return doDurably(a, a.correctClock)
 }
 
 // correctClock does nothing if the account is not ahead of the wall clock.
-func (a *Account) correctClock() (nothing, error) {
+func (a *Account) correctClock() error {
 	c, ok := a.cfg.Clock.(*clock.Real)
 	if !ok {
-		return nothing{}, refusal.Of(ErrInvalid, "clock", a.mode, "does not follow the clock of this machine; only a real clock can be corrected")
+		return refusal.Of(ErrInvalid, "clock", a.mode, "does not follow the clock of this machine; only a real clock can be corrected")
 	}
 	by := c.Wall().Truncate(time.Millisecond).Sub(a.state.Now)
 	if by >= 0 {
-		return nothing{}, nil
+		return nil
 	}
 	return a.moveTime(by)
 }
 
 // moveTime restores a snapshot of the state in which all times are moved. The record has the
 // new time, because a restore keeps a later one. No other snapshot is being written.
-func (a *Account) moveTime(by time.Duration) (nothing, error) {
+func (a *Account) moveTime(by time.Duration) error {
 	a.saveEpoch++
 	moved, err := state.Moved(&a.state, state.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode}, by)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.state.Now = moved.Now
-	return applyCommand(a, restore{moved.Recorded(true)})
+	return applyDeed(a, restore{moved.Recorded(true)})
 }
 
 // follow installs a clock; nil keeps the current one. The clock is set to the

@@ -22,11 +22,8 @@ type change[R any] interface {
 	apply(a *Account) (R, error)
 }
 
-// nothing is the result of a command without a result.
-type nothing = struct{}
-
-// errorOnly drops the result of a command.
-func errorOnly[R any](_ R, err error) error { return err }
+// deed is a command without a result.
+type deed interface{ apply(a *Account) error }
 
 // resultOnly drops the error of a command.
 func resultOnly[R any](r R, _ error) R { return r }
@@ -46,12 +43,15 @@ func runCommand[R any, C change[R]](a *Account, c C) (R, error) {
 	return runDurably(a, func() (R, error) { return applyCommand(a, c) })
 }
 
-// runEither runs the first of two commands, or the second.
-func runEither[R any, C, D change[R]](a *Account, first bool, c C, d D) (R, error) {
-	if first {
-		return runCommand(a, c)
-	}
-	return runCommand(a, d)
+// do is runCommand for a command without a result.
+func do[C deed](a *Account, c C) error {
+	return doDurably(a, func() error { return applyDeed(a, c) })
+}
+
+// doDurably is runDurably for steps without a result.
+func doDurably(a *Account, steps func() error) error {
+	_, err := runDurably(a, func() (struct{}, error) { return struct{}{}, steps() })
+	return err
 }
 
 // runDurably runs steps under the lock, releases it, and waits until their records are durable.
@@ -84,18 +84,28 @@ func runLocked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err
 
 // applyCommand applies one command under the lock, and records it.
 func applyCommand[R any, C change[R]](a *Account, c C) (R, error) {
+	return recorded(a, c, C.apply)
+}
+
+// applyDeed is applyCommand for a command without a result.
+func applyDeed[C deed](a *Account, c C) error {
+	_, err := recorded(a, c, func(c C, a *Account) (struct{}, error) { return struct{}{}, c.apply(a) })
+	return err
+}
+
+func recorded[R, C any](a *Account, c C, apply func(C, *Account) (R, error)) (R, error) {
 	if a.closed || a.replaying {
 		var zero R
 		return zero, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	at := a.state.Now
-	r, err := c.apply(a)
+	r, err := apply(c, a)
 	if err != nil && !changesState(err) {
 		return r, err
 	}
 	if a.cfg.Journal != nil {
-		recorded := c // so that only a command with a record is allocated
-		a.record(at, &recorded)
+		kept := c // so that only a command with a record is allocated
+		a.record(at, &kept)
 	}
 	if a.turned {
 		a.turnClock()
@@ -115,13 +125,23 @@ type kind struct {
 
 // commandKind is the kind of commands of type C; R follows from C.
 func commandKind[C change[R], R any](name string) kind {
+	return kindOf(name, func(c C, a *Account) error {
+		_, err := c.apply(a)
+		return err
+	})
+}
+
+// deedKind is commandKind for commands without a result.
+func deedKind[C deed](name string) kind { return kindOf(name, C.apply) }
+
+func kindOf[C any](name string, apply func(C, *Account) error) kind {
 	k := kind{name: name, body: reflect.TypeFor[C](), form: codec.RecordOf(reflect.TypeFor[C]())}
 	k.apply = func(a *Account, body []byte) error {
 		var c C
 		if err := k.decode(body, &c); err != nil {
 			return err
 		}
-		if _, err := c.apply(a); err != nil && !changesState(err) {
+		if err := apply(c, a); err != nil && !changesState(err) {
 			return err
 		}
 		return nil
@@ -167,65 +187,65 @@ func kindNamed(name string) (kind, bool) {
 // commandTable has all kinds of commands, sorted by name.
 var commandTable = []kind{
 	commandKind[addEndpoints]("addEndpoints"),
-	commandKind[begin]("begin"),
-	commandKind[cancel]("cancel"),
-	commandKind[cancelCallback]("cancelCallback"),
+	deedKind[begin]("begin"),
+	deedKind[cancel]("cancel"),
+	deedKind[cancelCallback]("cancelCallback"),
 	commandKind[cancelFamily]("cancelFamily"),
 	commandKind[cancelMessages]("cancelMessages"),
-	commandKind[cancelRun]("cancelRun"),
+	deedKind[cancelRun]("cancelRun"),
 	commandKind[cancelRuns]("cancelRuns"),
 	commandKind[changeSearch[search.CreateCommand]]("createSearchIndex"),
-	commandKind[deleteDLQ]("deleteDLQ"),
+	deedKind[deleteDLQ]("deleteDLQ"),
 	commandKind[deleteDLQs]("deleteDLQs"),
-	commandKind[deleteGroup]("deleteGroup"),
-	commandKind[deleteQueue]("deleteQueue"),
-	commandKind[deleteSchedule]("deleteSchedule"),
+	deedKind[deleteGroup]("deleteGroup"),
+	deedKind[deleteQueue]("deleteQueue"),
+	deedKind[deleteSchedule]("deleteSchedule"),
 	commandKind[changeSearch[search.DeleteCommand]]("deleteSearchIndex"),
 	commandKind[changeVectors[vector.Nothing, vector.DeleteNamespaceCommand]]("deleteVectorNamespace"),
 	commandKind[changeVectors[int, vector.DeleteCommand]]("deleteVectors"),
 	commandKind[changeVectors[int, vector.DeleteWhereCommand]]("deleteVectorsWhere"),
-	commandKind[deliverNow]("deliverNow"),
+	deedKind[deliverNow]("deliverNow"),
 	ofBrief(commandKind[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable")),
-	commandKind[finishRun]("finishRun"),
-	commandKind[Fixture]("fixture"),
+	deedKind[finishRun]("finishRun"),
+	deedKind[Fixture]("fixture"),
 	commandKind[forget]("forget"),
 	ofBrief(commandKind[changeVectors[vector.Further, vector.NextCommand]]("nextResumable")),
 	commandKind[notify]("notify"),
 	commandKind[notifyRun]("notifyRun"),
-	commandKind[outcome]("outcome"),
-	commandKind[pauseFlow]("pauseFlow"),
-	commandKind[pauseQueue]("pauseQueue"),
-	commandKind[pauseSchedule]("pauseSchedule"),
-	commandKind[pinFlow]("pinFlow"),
+	deedKind[outcome]("outcome"),
+	deedKind[pauseFlow]("pauseFlow"),
+	deedKind[pauseQueue]("pauseQueue"),
+	deedKind[pauseSchedule]("pauseSchedule"),
+	deedKind[pinFlow]("pinFlow"),
 	commandKind[publishOne]("publish"),
 	commandKind[publishBatch]("publishBatch"),
 	commandKind[putSchedule]("putSchedule"),
-	commandKind[removeEndpoints]("removeEndpoints"),
+	deedKind[removeEndpoints]("removeEndpoints"),
 	commandKind[changeSearch[search.RenameCommand]]("renameSearchIndex"),
 	commandKind[changeVectors[bool, vector.RenameNamespaceCommand]]("renameVectorNamespace"),
 	commandKind[repeatCallback]("repeatCallback"),
-	commandKind[reset]("reset"),
-	commandKind[resetClock]("resetClock"),
-	commandKind[resetFlow]("resetFlow"),
+	deedKind[reset]("reset"),
+	deedKind[resetClock]("resetClock"),
+	deedKind[resetFlow]("resetFlow"),
 	commandKind[changeSearch[search.ResetTokensCommand]]("resetSearchIndexTokens"),
 	commandKind[changeVectors[vector.Nothing, vector.ResetCommand]]("resetVectors"),
 	commandKind[restartAll]("restartAll"),
 	commandKind[restartRun]("restartRun"),
-	commandKind[restore]("restore"),
-	commandKind[resumeFlow]("resumeFlow"),
-	commandKind[resumeQueue]("resumeQueue"),
-	commandKind[resumeSchedule]("resumeSchedule"),
+	deedKind[restore]("restore"),
+	deedKind[resumeFlow]("resumeFlow"),
+	deedKind[resumeQueue]("resumeQueue"),
+	deedKind[resumeSchedule]("resumeSchedule"),
 	commandKind[retryDLQ]("retryDLQ"),
 	commandKind[retryDLQs]("retryDLQs"),
 	commandKind[rotateKeys]("rotateKeys"),
 	commandKind[runSchedule]("runSchedule"),
-	commandKind[setClock]("setClock"),
+	deedKind[setClock]("setClock"),
 	commandKind[changeVectors[vector.Started, vector.StartCommand]]("startResumable"),
 	commandKind[tick]("tick"),
-	commandKind[unpinFlow]("unpinFlow"),
+	deedKind[unpinFlow]("unpinFlow"),
 	commandKind[updateGroup]("updateGroup"),
 	commandKind[changeVectors[bool, vector.UpdateCommand]]("updateVector"),
 	commandKind[upsertQueue]("upsertQueue"),
 	commandKind[changeVectors[vector.Nothing, vector.UpsertCommand]]("upsertVectors"),
-	commandKind[WaitRequest]("wait"),
+	deedKind[WaitRequest]("wait"),
 }

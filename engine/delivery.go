@@ -99,7 +99,7 @@ func (a *Account) attempt(ctx context.Context, at Attempt, lsn uint64, replaced 
 	case a.closed:
 		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", at.Message.ID, "url", at.Message.URL, "attempt", at.Number+1, "outcome", o.Err)
 	case a.replaced == replaced: // otherwise a Reset or Restore has removed the message
-		_, _ = applyCommand(a, outcome{at.Message.ID, o}) // cannot fail: the attempt is in flight
+		_ = applyDeed(a, outcome{at.Message.ID, o}) // cannot fail: the attempt is in flight
 	}
 }
 
@@ -123,10 +123,10 @@ type outcome struct {
 
 // apply refuses an outcome for which no attempt is in flight. A live account
 // never submits one, but the records of a damaged journal may.
-func (c outcome) apply(a *Account) (nothing, error) {
+func (c outcome) apply(a *Account) error {
 	m := a.state.Messages[c.Message]
 	if m == nil || !m.InFlight {
-		return nothing{}, refusal.Of(ErrInvalid, "message", c.Message, "no attempt is in flight")
+		return refusal.Of(ErrInvalid, "message", c.Message, "no attempt is in flight")
 	}
 	a.touch(m)
 	m.InFlight = false
@@ -142,7 +142,7 @@ func (c outcome) apply(a *Account) (nothing, error) {
 	default:
 		a.settle(m, &c.Outcome)
 	}
-	return nothing{}, nil
+	return nil
 }
 
 // postpone delays the outcome of a stub by the delay of the stub, on the

@@ -80,17 +80,17 @@ func (a *Account) entry(id string) (*DLQEntry, error) {
 }
 
 // DeleteDLQ removes one entry, or returns ErrNotFound.
-func (a *Account) DeleteDLQ(id string) error { return errorOnly(runCommand(a, deleteDLQ{id})) }
+func (a *Account) DeleteDLQ(id string) error { return do(a, deleteDLQ{id}) }
 
 type deleteDLQ struct{ ID string }
 
-func (c deleteDLQ) apply(a *Account) (nothing, error) {
+func (c deleteDLQ) apply(a *Account) error {
 	e, err := a.entry(c.ID)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.dropDLQ(e)
-	return nothing{}, nil
+	return nil
 }
 
 // DeleteDLQs removes the entries that match, one page at a time, and returns

@@ -15,7 +15,7 @@
 // # Lock and time
 //
 // An account has one mutex over one state of plain values. Exported methods that read lock
-// first and defer unlock; those that change something use runCommand; unexported methods never
+// first and defer unlock; those that change something use runCommand or do; unexported methods never
 // lock. lock also stamps the time of the command, which is never before that of the previous
 // command. Whatever is outside of the account and may be slow happens after the lock is
 // released: attempts, the log, reports of failures, the clock's alarm (outbox.go). A snapshot

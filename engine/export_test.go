@@ -30,7 +30,7 @@ func Document(s *Snapshot) []byte { return s.Document() }
 func MoveTime(a *Account, by time.Duration) error {
 	a.saves.Lock()
 	defer a.saves.Unlock()
-	return errorOnly(runDurably(a, func() (nothing, error) { return a.moveTime(by) }))
+	return doDurably(a, func() error { return a.moveTime(by) })
 }
 
 // Test binaries do not know the versions of their modules.

@@ -62,16 +62,16 @@ type FixtureVectors struct {
 }
 
 // AddFixture adds a fixture to the account: all of it, or nothing when it returns an error.
-func (a *Account) AddFixture(s Fixture) error { return errorOnly(runCommand(a, s)) }
+func (a *Account) AddFixture(s Fixture) error { return do(a, s) }
 
 // apply checks again what the caller may have checked: the account may have changed since.
-func (s Fixture) apply(a *Account) (nothing, error) {
+func (s Fixture) apply(a *Account) error {
 	c, err := a.checkFixture(&s)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.addChecked(c)
-	return nothing{}, nil
+	return nil
 }
 
 // CheckFixture returns the error that AddFixture would return. It changes nothing.

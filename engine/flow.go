@@ -165,40 +165,43 @@ func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 // arrival, within its limits ("Resume a flow-control key"). Attempts in flight
 // end normally. A key may be paused before its first message (decided: 6).
 func (a *Account) SetFlowPaused(key string, paused bool) error {
-	return errorOnly(runEither(a, paused, pauseFlow{key}, resumeFlow{key}))
+	if paused {
+		return do(a, pauseFlow{key})
+	}
+	return do(a, resumeFlow{key})
 }
 
 type pauseFlow struct{ Key string }
 
 // apply keeps the time of the first pause when a key is paused twice, because Explain shows it.
-func (c pauseFlow) apply(a *Account) (nothing, error) {
+func (c pauseFlow) apply(a *Account) error {
 	k := a.key(c.Key)
 	a.touch(k)
 	if !k.Paused {
 		k.Paused, k.PausedAt = true, a.state.Now
 		a.calm(k)
 	}
-	return nothing{}, nil
+	return nil
 }
 
 type resumeFlow struct{ Key string }
 
 // apply refuses an unknown key. Only a pause creates one, because it may come
 // before the first message (decided: 6).
-func (c resumeFlow) apply(a *Account) (nothing, error) {
+func (c resumeFlow) apply(a *Account) error {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.touch(k)
 	k.Paused = false
 	a.offer(k)
-	return nothing{}, nil
+	return nil
 }
 
 // PinFlow fixes the limits that f sets, so that later messages do not change them.
 func (a *Account) PinFlow(key string, f FlowControl) error {
-	return errorOnly(runCommand(a, pinFlow{key, f}))
+	return do(a, pinFlow{key, f})
 }
 
 type pinFlow struct {
@@ -207,7 +210,7 @@ type pinFlow struct {
 }
 
 // apply checks the waiting messages at once, because a higher limit may let them start.
-func (c pinFlow) apply(a *Account) (nothing, error) {
+func (c pinFlow) apply(a *Account) error {
 	k := a.key(c.Key)
 	a.touch(k)
 	if c.Flow.Parallelism > 0 {
@@ -220,12 +223,12 @@ func (c pinFlow) apply(a *Account) (nothing, error) {
 		k.Period = c.Flow.Period
 	}
 	a.retime(k)
-	return nothing{}, nil
+	return nil
 }
 
 // UnpinFlow lets later messages set these limits again.
 func (a *Account) UnpinFlow(key string, parallelism, rate bool) error {
-	return errorOnly(runCommand(a, unpinFlow{key, parallelism, rate}))
+	return do(a, unpinFlow{key, parallelism, rate})
 }
 
 type unpinFlow struct {
@@ -235,32 +238,32 @@ type unpinFlow struct {
 }
 
 // apply keeps the current limits until a message sets others.
-func (c unpinFlow) apply(a *Account) (nothing, error) {
+func (c unpinFlow) apply(a *Account) error {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.touch(k)
 	k.PinnedParallelism = k.PinnedParallelism && !c.Parallelism
 	k.PinnedRate = k.PinnedRate && !c.Rate
-	return nothing{}, nil
+	return nil
 }
 
 // ResetFlow sets the count of starts in the current period to zero.
-func (a *Account) ResetFlow(key string) error { return errorOnly(runCommand(a, resetFlow{key})) }
+func (a *Account) ResetFlow(key string) error { return do(a, resetFlow{key}) }
 
 type resetFlow struct{ Key string }
 
 // apply removes the timer too, because it was set for the old count.
-func (c resetFlow) apply(a *Account) (nothing, error) {
+func (c resetFlow) apply(a *Account) error {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.touch(k)
 	k.Starts = state.FIFO[time.Time]{}
 	a.retime(k)
-	return nothing{}, nil
+	return nil
 }
 
 // retime sets the timer of the key again after its limits have changed.

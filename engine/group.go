@@ -137,7 +137,7 @@ func withEndpoints(old, added []Endpoint) []Endpoint {
 
 // RemoveEndpoints removes endpoints by name or URL; removing the last one removes the group.
 func (a *Account) RemoveEndpoints(name string, endpoints []Endpoint) error {
-	return errorOnly(runCommand(a, removeEndpoints{name, endpoints}))
+	return do(a, removeEndpoints{name, endpoints})
 }
 
 type removeEndpoints struct {
@@ -146,10 +146,10 @@ type removeEndpoints struct {
 }
 
 // apply clones the endpoints: readers and snapshots hold the old list.
-func (c removeEndpoints) apply(a *Account) (nothing, error) {
+func (c removeEndpoints) apply(a *Account) error {
 	g, err := a.knownGroup(c.Name)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	names, urls := map[string]bool{}, map[string]bool{}
 	for _, e := range c.Endpoints {
@@ -159,10 +159,10 @@ func (c removeEndpoints) apply(a *Account) (nothing, error) {
 	changed.Endpoints = slices.DeleteFunc(slices.Clone(g.Endpoints), func(e Endpoint) bool { return names[e.Name] || urls[e.URL] })
 	if len(changed.Endpoints) == 0 {
 		a.dropGroup(c.Name)
-		return nothing{}, nil
+		return nil
 	}
 	_, err = a.putGroup(changed)
-	return nothing{}, err
+	return err
 }
 
 func (a *Account) knownGroup(name string) (*Group, error) {
@@ -197,11 +197,11 @@ func (a *Account) Groups() []Group {
 
 // DeleteGroup removes a group. Its messages are still delivered. Deleting a group that does not
 // exist succeeds, because clients delete without checking when they clean up.
-func (a *Account) DeleteGroup(name string) error { return errorOnly(runCommand(a, deleteGroup{name})) }
+func (a *Account) DeleteGroup(name string) error { return do(a, deleteGroup{name}) }
 
 type deleteGroup struct{ Name string }
 
-func (c deleteGroup) apply(a *Account) (nothing, error) {
+func (c deleteGroup) apply(a *Account) error {
 	a.dropGroup(c.Name)
-	return nothing{}, nil
+	return nil
 }

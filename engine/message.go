@@ -11,26 +11,26 @@ import (
 
 // DeliverNow makes a message that waits for a time due now, on behalf of the tester. Queues and
 // flow control still apply. It returns ErrInvalid for a message that waits for something else.
-func (a *Account) DeliverNow(id string) error { return errorOnly(runCommand(a, deliverNow{id})) }
+func (a *Account) DeliverNow(id string) error { return do(a, deliverNow{id}) }
 
 type deliverNow struct{ ID string }
 
 // apply refuses a message that a queue or a flow-control key holds, because it
 // would overtake the messages before it.
-func (c deliverNow) apply(a *Account) (nothing, error) {
+func (c deliverNow) apply(a *Account) error {
 	m := a.state.Messages[c.ID]
 	if m == nil {
-		return nothing{}, unknownMessage(c.ID)
+		return unknownMessage(c.ID)
 	}
 	if m.Timer.Place == 0 || m.State != Created && m.State != Retry {
-		return nothing{}, refusal.Of(ErrInvalid, "message", c.ID, "is "+string(m.State)+" and waits for no time")
+		return refusal.Of(ErrInvalid, "message", c.ID, "is "+string(m.State)+" and waits for no time")
 	}
 	a.touch(m)
 	a.state.Timers.Remove(m)
 	m.NextAt = state.TimestampOf(a.state.Now)
 	a.due(m)
 	a.changed()
-	return nothing{}, nil
+	return nil
 }
 
 // Message returns a message that has not ended, or ErrNotFound: ended messages
@@ -66,17 +66,17 @@ func (a *Account) Redaction(runID, group string) (r *Redaction) {
 }
 
 // Cancel stops a message: at once when it waits, otherwise when its attempt ends.
-func (a *Account) Cancel(id string) error { return errorOnly(runCommand(a, cancel{id})) }
+func (a *Account) Cancel(id string) error { return do(a, cancel{id}) }
 
 type cancel struct{ ID string }
 
-func (c cancel) apply(a *Account) (nothing, error) {
+func (c cancel) apply(a *Account) error {
 	m := a.state.Messages[c.ID]
 	if m == nil {
-		return nothing{}, unknownMessage(c.ID)
+		return unknownMessage(c.ID)
 	}
 	a.cancel(m)
-	return nothing{}, nil
+	return nil
 }
 
 // maxBulk is the largest number of messages that one bulk cancel cancels.

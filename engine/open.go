@@ -47,9 +47,9 @@ type begin struct {
 
 // apply also replays later starts of the process: the configuration of that start applies to
 // the commands after it, and interrupted attempts are ready again.
-func (c begin) apply(a *Account) (nothing, error) {
+func (c begin) apply(a *Account) error {
 	if err := c.readable(); err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.configure(c)
 	if a.state.IDs.Source == nil {
@@ -60,7 +60,7 @@ func (c begin) apply(a *Account) (nothing, error) {
 	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, a.state.NextKey)
 	a.follow(c.Clock, nil)
 	a.putBack()
-	return nothing{}, nil
+	return nil
 }
 
 // configure applies the settings that the next commands depend on.
@@ -134,7 +134,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 	if cfg.Journal != nil {
 		c.Program, c.Cron, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), zoneVersion()
 	}
-	_, err = applyCommand(a, c)
+	err = applyDeed(a, c)
 	return a, err
 }
 

@@ -133,16 +133,16 @@ func (a *Account) knownQueue(name string) (*state.QueueBacklog, error) {
 }
 
 // DeleteQueue removes a queue and cancels the messages that wait in it.
-func (a *Account) DeleteQueue(name string) error { return errorOnly(runCommand(a, deleteQueue{name})) }
+func (a *Account) DeleteQueue(name string) error { return do(a, deleteQueue{name}) }
 
 type deleteQueue struct{ Name string }
 
 // apply lets messages that have their turn finish. They refer to the queue by
 // their slots, so removing it is safe.
-func (c deleteQueue) apply(a *Account) (nothing, error) {
+func (c deleteQueue) apply(a *Account) error {
 	q, err := a.knownQueue(c.Name)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	a.touch(q) // a snapshot copies whether it is still in the account
 	delete(a.state.Queues, c.Name)
@@ -152,24 +152,27 @@ func (c deleteQueue) apply(a *Account) (nothing, error) {
 			a.cancel(m)
 		}
 	})
-	return nothing{}, nil
+	return nil
 }
 
 // SetQueuePaused holds the messages of a queue, or lets them continue.
 func (a *Account) SetQueuePaused(name string, paused bool) error {
-	return errorOnly(runEither(a, paused, pauseQueue{name}, resumeQueue{name}))
+	if paused {
+		return do(a, pauseQueue{name})
+	}
+	return do(a, resumeQueue{name})
 }
 
 type pauseQueue struct{ Name string }
 
-func (c pauseQueue) apply(a *Account) (nothing, error) {
-	return nothing{}, a.setPaused(c.Name, true)
+func (c pauseQueue) apply(a *Account) error {
+	return a.setPaused(c.Name, true)
 }
 
 type resumeQueue struct{ Name string }
 
-func (c resumeQueue) apply(a *Account) (nothing, error) {
-	return nothing{}, a.setPaused(c.Name, false)
+func (c resumeQueue) apply(a *Account) error {
+	return a.setPaused(c.Name, false)
 }
 
 // setPaused calls pump in both cases; for a paused queue it does nothing.

@@ -208,20 +208,20 @@ func (c repeatCallback) apply(a *Account) (RunRef, error) {
 
 // CancelCallback cancels the failure callback of an entry that has not ended.
 func (a *Account) CancelCallback(dlqID string) error {
-	return errorOnly(runCommand(a, cancelCallback{dlqID}))
+	return do(a, cancelCallback{dlqID})
 }
 
 type cancelCallback struct{ ID string }
 
 // apply refuses a callback that has ended.
-func (c cancelCallback) apply(a *Account) (nothing, error) {
+func (c cancelCallback) apply(a *Account) error {
 	e, err := a.entry(c.ID)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	if e.Callback == nil || a.state.Messages[e.Callback.MessageID] == nil {
-		return nothing{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failure callback in progress")
+		return refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failure callback in progress")
 	}
 	a.cancel(a.state.Messages[e.Callback.MessageID])
-	return nothing{}, nil
+	return nil
 }

@@ -110,7 +110,7 @@ func (a *Account) logRun(run *Run, to RunState, d state.LogDetail) {
 // FinishRun ends a run with the response of its workflow. Finishing a run that
 // has ended succeeds, because its endpoint may report the end twice.
 func (a *Account) FinishRun(id string, result []byte, createdAt time.Time) error {
-	return errorOnly(runCommand(a, finishRun{id, result, createdAt}))
+	return do(a, finishRun{id, result, createdAt})
 }
 
 type finishRun struct {
@@ -121,18 +121,18 @@ type finishRun struct {
 
 // apply ignores a run that has ended, or whose id belongs to a newer run (createdAt): the
 // endpoint reports each end at least once, and must not receive an error for a repetition.
-func (c finishRun) apply(a *Account) (nothing, error) {
+func (c finishRun) apply(a *Account) error {
 	run := a.state.Runs[c.ID]
 	if run == nil {
-		return nothing{}, unknownRun(c.ID)
+		return unknownRun(c.ID)
 	}
 	if run.Ended() || !c.CreatedAt.IsZero() && !c.CreatedAt.Equal(run.CreatedAt) {
-		return nothing{}, nil
+		return nil
 	}
 	a.touch(run)
 	run.Result = c.Result
 	a.endRun(run, RunSuccess, state.LogDetail{})
-	return nothing{}, nil
+	return nil
 }
 
 // unknownRun is the refusal of an unknown run, the same for all operations.
@@ -141,21 +141,21 @@ func unknownRun(id string) error {
 }
 
 // CancelRun cancels a run that has not ended (decided: 12).
-func (a *Account) CancelRun(id string) error { return errorOnly(runCommand(a, cancelRun{id})) }
+func (a *Account) CancelRun(id string) error { return do(a, cancelRun{id}) }
 
 type cancelRun struct{ ID string }
 
 // apply treats a run that has ended as not found, as the service does (decided: 12).
-func (c cancelRun) apply(a *Account) (nothing, error) {
+func (c cancelRun) apply(a *Account) error {
 	run := a.state.Runs[c.ID]
 	if run == nil {
-		return nothing{}, unknownRun(c.ID)
+		return unknownRun(c.ID)
 	}
 	if run.Ended() {
-		return nothing{}, refusal.Of(ErrNotFound, "workflow run", c.ID, "has ended with "+string(run.State))
+		return refusal.Of(ErrNotFound, "workflow run", c.ID, "has ended with "+string(run.State))
 	}
 	a.endRun(run, RunCanceled, state.LogDetail{})
-	return nothing{}, nil
+	return nil
 }
 
 // maxRunBulk is the largest number of runs that one bulk cancel cancels.

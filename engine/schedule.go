@@ -172,38 +172,41 @@ func (a *Account) knownSchedule(id string) (*Schedule, error) {
 // DeleteSchedule removes a schedule, or returns ErrNotFound. Messages that it
 // has published are still delivered.
 func (a *Account) DeleteSchedule(id string) error {
-	return errorOnly(runCommand(a, deleteSchedule{id}))
+	return do(a, deleteSchedule{id})
 }
 
 type deleteSchedule struct{ ID string }
 
-func (c deleteSchedule) apply(a *Account) (nothing, error) {
+func (c deleteSchedule) apply(a *Account) error {
 	s, err := a.knownSchedule(c.ID)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	delete(a.state.Schedules, c.ID)
 	a.state.Timers.Remove(s)
 	a.addWork(-int64(s.Weight()))
-	return nothing{}, nil
+	return nil
 }
 
 // SetSchedulePaused pauses a schedule, or resumes it from its next time. Times
 // that pass during a pause are skipped.
 func (a *Account) SetSchedulePaused(id string, paused bool) error {
-	return errorOnly(runEither(a, paused, pauseSchedule{id}, resumeSchedule{id}))
+	if paused {
+		return do(a, pauseSchedule{id})
+	}
+	return do(a, resumeSchedule{id})
 }
 
 type pauseSchedule struct{ ID string }
 
-func (c pauseSchedule) apply(a *Account) (nothing, error) {
-	return nothing{}, a.pauseSchedule(c.ID, true)
+func (c pauseSchedule) apply(a *Account) error {
+	return a.pauseSchedule(c.ID, true)
 }
 
 type resumeSchedule struct{ ID string }
 
-func (c resumeSchedule) apply(a *Account) (nothing, error) {
-	return nothing{}, a.pauseSchedule(c.ID, false)
+func (c resumeSchedule) apply(a *Account) error {
+	return a.pauseSchedule(c.ID, false)
 }
 
 // pauseSchedule computes the next time from now, so that times during a pause are skipped.

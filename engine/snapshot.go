@@ -76,17 +76,17 @@ func (a *Account) isNew(m *Message) {
 // to the time of the snapshot; a real clock that is behind continues from that time. Attempts
 // in flight are cancelled and their outcomes ignored; an Advance in progress returns ErrEnded.
 func (a *Account) Restore(s *Snapshot) error {
-	return errorOnly(runCommand(a, restore{s.Recorded(a.cfg.Journal != nil)}))
+	return do(a, restore{s.Recorded(a.cfg.Journal != nil)})
 }
 
 type restore struct{ Snapshot *state.Recorded }
 
 // apply keeps the time of a real clock that is ahead, and cancels messages with
 // a pending cancel request: no attempt is left that could end them.
-func (c restore) apply(a *Account) (nothing, error) {
+func (c restore) apply(a *Account) error {
 	restored, err := (*Snapshot)(c.Snapshot).Take()
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	now := a.state.Now
 	restored.ReadAnswers(a.cfg.Wire.ReadAnswer)
@@ -99,7 +99,7 @@ func (c restore) apply(a *Account) (nothing, error) {
 	for _, m := range c.Snapshot.Canceling {
 		a.cutOff(m)
 	}
-	return nothing{}, nil
+	return nil
 }
 
 // ReadSnapshot reads a document of WriteSnapshot, of this version or an earlier

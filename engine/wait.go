@@ -37,22 +37,22 @@ type Notified struct {
 
 // Wait registers a waiter ("WAITER_ADDED"). An event that was kept for the run
 // wakes it at once.
-func (a *Account) Wait(r WaitRequest) error { return errorOnly(runCommand(a, r)) }
+func (a *Account) Wait(r WaitRequest) error { return do(a, r) }
 
 // apply refuses a run that has ended with the error that clients interpret as its end.
-func (r WaitRequest) apply(a *Account) (nothing, error) {
+func (r WaitRequest) apply(a *Account) error {
 	run, err := a.openRun(r.RunID, time.Time{})
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	w, err := a.parseWaitStep(r)
 	if err != nil {
-		return nothing{}, err
+		return err
 	}
 	if a.repeated(run, &state.StepItem{CallType: "step", Step: w.step}) == nil {
 		a.await(run, w)
 	}
-	return nothing{}, nil
+	return nil
 }
 
 // waitStep is a request to wait that was checked.
@@ -148,7 +148,10 @@ const maxWaited = 10
 // Notify wakes one run, or keeps the event for a later wait of that run. With runID "" it wakes
 // every run that waits for the event; if none does, the event has no effect.
 func (a *Account) Notify(runID, eventID string, data []byte) (Notification, error) {
-	return runEither(a, runID == "", notify{eventID, data}, notifyRun{runID, eventID, data})
+	if runID == "" {
+		return runCommand(a, notify{eventID, data})
+	}
+	return runCommand(a, notifyRun{runID, eventID, data})
 }
 
 type notify struct {

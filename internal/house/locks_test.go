@@ -20,7 +20,7 @@ var lockExceptions = map[string]string{
 }
 
 // exportedDoors are functions that lock for an exported method and run its command.
-var exportedDoors = []string{"runCommand", "runDurably", "runEither"}
+var exportedDoors = []string{"do", "doDurably", "runCommand", "runDurably"}
 
 // lockers are unexported methods of *Account that may lock, with the reason.
 var lockers = map[string]string{
@@ -80,7 +80,7 @@ func methodProblems(s *source, f *ast.FuncDecl) []string {
 		return nil
 	}
 	if lockExceptions[name] == "" && !locksFirst(f.Body) && !throughDoor(f.Body) {
-		return []string{fmt.Sprintf("%s: %s is exported: it begins with a.lock() and defer a.unlock(), or is one call of runCommand", s.at(f), name)}
+		return []string{fmt.Sprintf("%s: %s is exported: it begins with a.lock() and defer a.unlock(), or is one call of runCommand or do", s.at(f), name)}
 	}
 	var problems []string
 	ast.Inspect(f.Body, func(n ast.Node) bool {
@@ -104,17 +104,24 @@ func locksFirst(body *ast.BlockStmt) bool {
 	return lock != "" && deferred && taken(body.List[1], "unlock") == lock
 }
 
-// throughDoor reports whether a body is one return of a call of exportedDoors.
+// throughDoor reports whether all that a body does is to return a call of exportedDoors, or
+// one of two by a condition.
 func throughDoor(body *ast.BlockStmt) bool {
-	if len(body.List) != 1 {
-		return false
+	for _, one := range body.List {
+		if either, ok := one.(*ast.IfStmt); ok && either.Init == nil && either.Else == nil && throughDoor(either.Body) {
+			continue
+		}
+		back, ok := one.(*ast.ReturnStmt)
+		if !ok || len(back.Results) != 1 || !callsDoor(back.Results[0]) {
+			return false
+		}
 	}
-	back, ok := body.List[0].(*ast.ReturnStmt)
-	if !ok || len(back.Results) != 1 {
-		return false
-	}
+	return len(body.List) > 0
+}
+
+func callsDoor(result ast.Expr) bool {
 	through := false
-	ast.Inspect(back.Results[0], func(n ast.Node) bool {
+	ast.Inspect(result, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			name, ok := call.Fun.(*ast.Ident)
 			through = through || ok && slices.Contains(exportedDoors, name.Name)

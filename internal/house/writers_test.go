@@ -14,7 +14,7 @@ import (
 
 // doors are functions that run commands. What they call may change the state of an
 // account; their callers change it only through a command.
-var doors = []string{"applyCommand", "replay", "runCommand", "runDurably"}
+var doors = []string{"applyCommand", "applyDeed", "do", "doDurably", "replay", "runCommand", "runDurably"}
 
 // writers are functions that change a state without a command, with the reason.
 var writers = map[string]string{
