@@ -58,13 +58,17 @@ const (
 
 // Run explores, writes the reports, and returns whether there are findings.
 func (c *ExploreCmd) Run(e *env) error {
-	if c.Init {
-		return c.init(e, withoutDashes(c.Command))
-	}
 	if c.Driver {
 		return c.drive(e)
 	}
-	words, file, cfg, err := c.read(e)
+	words := withoutDashes(c.Command)
+	if len(words) == 0 {
+		return usageError("explore: no command; usage: understudy explore --config explore.yaml -- COMMAND")
+	}
+	if c.Init {
+		return c.init(e, words)
+	}
+	file, cfg, err := c.read(e)
 	if err != nil {
 		return err
 	}
@@ -216,19 +220,15 @@ func create(name string) (*os.File, error) {
 }
 
 // read reads the configuration file.
-func (c *ExploreCmd) read(e *env) (words []string, file *program.File, cfg explore.Config, err error) {
-	words = withoutDashes(c.Command)
-	switch {
-	case e.flags.Config == "":
-		return nil, nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")
-	case len(words) == 0:
-		return nil, nil, cfg, usageError("explore: no command; usage: understudy explore --config explore.yaml -- COMMAND")
+func (c *ExploreCmd) read(e *env) (file *program.File, cfg explore.Config, err error) {
+	if e.flags.Config == "" {
+		return nil, cfg, usageError("explore: --config is missing; usage: understudy explore --config explore.yaml -- COMMAND")
 	}
 	if file, err = program.ReadFile(e.flags.Config); err != nil {
-		return nil, nil, cfg, usageError("%w", err)
+		return nil, cfg, usageError("--config: %w", err)
 	}
 	cfg, err = c.config(e, file)
-	return words, file, cfg, err
+	return file, cfg, err
 }
 
 // config checks the flags, and returns what is explored.

@@ -20,11 +20,7 @@ func (c *HelpCmd) Run(e *env, k *kong.Kong) error {
 	}
 	node, rest := command.Find(k.Model.Node, c.Command)
 	if len(rest) > 0 {
-		var names []string
-		for _, child := range visibleCommands(node) {
-			names = append(names, child.Name)
-		}
-		return usageError("help: unknown command %q; must be one of %s", rest[0], strings.Join(names, ", "))
+		return usageError("help: %s", command.Unknown(node, rest[0]))
 	}
 	trace, err := kong.Trace(k, c.Command)
 	if err != nil {

@@ -103,10 +103,7 @@ func (p *Program) Run(args []string, out, errs io.Writer) int {
 		err = config.unknown(parsed)
 	}
 	if err == nil {
-		err = emptyValue(parsed)
-	}
-	if err == nil {
-		err = givenTwice(parsed)
+		err = emptyOrTwice(parsed)
 	}
 	if err == nil {
 		err = misspeltVariable(os.Environ(), parsed)
@@ -121,31 +118,23 @@ func (p *Program) Run(args []string, out, errs io.Writer) int {
 	return failWith(errs, err)
 }
 
-// emptyValue refuses an empty argument, and an empty value of a flag with the tag nonempty: it
+// emptyOrTwice refuses an empty argument, and an empty value of a flag with the tag nonempty: it
 // is usually a shell variable that is not set, and would mean something else than none. The tag
-// mayempty allows it, as for a body.
-func emptyValue(parsed *kong.Context) error {
-	for _, given := range parsed.Path {
-		switch arg, flag := given.Positional, given.Flag; {
-		case arg != nil && arg.Target.Kind() == reflect.String && arg.Target.Len() == 0 && !arg.Tag.Has("mayempty"):
-			return Usage("argument %s: empty: must have a value", arg.Name)
-		case flag != nil && flag.Tag.Has("nonempty") && flag.Target.Len() == 0:
-			return Usage("--%s: empty: must have a value", flag.Name)
-		}
-	}
-	return nil
-}
-
-// givenTwice refuses a flag that is given more than once and keeps only one of its values, and
-// a flag of NAME=VALUE that is given more than once for a name.
-func givenTwice(parsed *kong.Context) error {
+// mayempty allows it, as for a body. It also refuses a flag that is given more than once and keeps
+// only one of its values, and a flag of NAME=VALUE that is given more than once for a name.
+func emptyOrTwice(parsed *kong.Context) error {
 	times := map[*kong.Flag]int{}
 	for _, given := range parsed.Path {
-		flag := given.Flag
-		if flag == nil || given.Resolved {
-			continue
+		arg, flag := given.Positional, given.Flag
+		if flag != nil && !given.Resolved {
+			times[flag]++
 		}
-		switch times[flag]++; {
+		switch {
+		case arg != nil && arg.Target.Kind() == reflect.String && arg.Target.Len() == 0 && !arg.Tag.Has("mayempty"):
+			return Usage("argument %s: empty: must have a value", arg.Name)
+		case flag == nil:
+		case flag.Tag.Has("nonempty") && flag.Target.Len() == 0:
+			return Usage("--%s: empty: must have a value", flag.Name)
 		case times[flag] > 1 && !flag.IsCumulative():
 			return Usage("--%s: given more than once: must be given once", flag.Name)
 		case flag.IsMap() && times[flag] > flag.Target.Len():

@@ -20,6 +20,8 @@ var parserTexts = []struct {
 	instead string
 }{
 	{regexp.MustCompile(`^(\S+): expected .*? value but got "EOL" \(<EOL>\)$`), `$1: missing value`},
+	{regexp.MustCompile(`^(\S+): missing value, expecting .*$`), `$1: missing value`},
+	{regexp.MustCompile(`^missing flags: (\S+?)=\S+$`), `$1: missing: must have a value`},
 	{regexp.MustCompile(`^(\S+): (?:expected .*?|bool value must be .*?) but got "(-[^"]*)" \(.*\); perhaps try (.*)\?$`), `$1: missing value before "$2": a value that starts with - must be written as $3`},
 	{regexp.MustCompile(`^(\S+): expected a valid \d+ bit uint but got ("[^"]*")$`), `$1: invalid value $2: must be an integer of 0 or more`},
 	{regexp.MustCompile(`^(\S+): expected a(?:n int|(?: valid \d+ bit int)) but got ("[^"]*")(?: \(.*\))?$`), `$1: invalid value $2: must be an integer`},
@@ -38,27 +40,35 @@ var oneOfTexts = regexp.MustCompile(`(?s)^\[?(?:<(\w+)>|(--\S+))\]? must be one 
 // variable.
 var fromVariable = regexp.MustCompile(`(?s)^(--\S+): (.*) \(from envar (\w+)=".*"\)$`)
 
-// removed are flags of earlier builds, and what to do in their place.
-var removed = map[string]string{
-	"client-call":  "a call is a line of JSON for the adapter; conform --client prints the requests of each case that fails",
-	"client-cases": "the cases are the files of conformance/client/cases in the repository",
-	"client-check": "conform --client COMMAND --requirement REQ-CLI-001 makes the first calls",
-	"enforce":      "the exit code, the findings and --report name the same answers",
-	"kv-server":    "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
-	"kv-url":       "the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server",
-}
+// noServer says what became of the flags for another key-value store.
+const noServer = "removed: the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server"
 
-// elsewhere are the words of other programs, and what to type in their place.
+// elsewhere are the words of other programs and of earlier builds, at a command and all below
+// it, and what to type in their place. Sorted.
 var elsewhere = map[string]string{
-	"understudy serve --port":          "use --addr 127.0.0.1:PORT",
-	"understudy run --port":            "use --addr 127.0.0.1:PORT",
-	"understudy env --format":          "use --output json, or --dotenv for a file",
-	"understudy logs":                  "use `understudy ctl tail`",
-	"understudy ctl logs":              "use `understudy ctl tail`",
-	"understudy ctl why":               "use `understudy why ID`",
-	"understudy ctl dlq delete --all":  "give the ids of the entries, which `understudy ctl dlq` lists",
-	"understudy-conform conform --url": "use --target FILE, which --init URL writes",
-	"understudy conform --url":         "use --target FILE, which --init URL writes",
+	" --kv-server":           noServer,
+	" --kv-url":              noServer,
+	" --port":                "use `understudy serve --addr 127.0.0.1:PORT`",
+	" logs":                  "use `understudy ctl tail`",
+	" start":                 "use `understudy serve`",
+	"conform --client-call":  "removed: a call is a line of JSON for the adapter; conform --client prints the requests of each case that fails",
+	"conform --client-cases": "removed: the cases are the files of conformance/client/cases in the repository",
+	"conform --client-check": "removed: conform --client COMMAND --requirement REQ-CLI-001 makes the first calls",
+	"conform --json":         "use --report json=FILE",
+	"conform --url":          "use --target FILE, which --init URL writes",
+	"ctl --format":           "use --output json",
+	"ctl --json":             "use --output json",
+	"ctl --port":             "use --url http://127.0.0.1:PORT",
+	"ctl delete":             "use `understudy ctl dlq delete ID`",
+	"ctl dlq delete --all":   "give the ids of the entries, which `understudy ctl dlq` lists",
+	"ctl retry":              "use `understudy ctl dlq retry ID`",
+	"ctl send":               "use `understudy ctl publish URL`",
+	"ctl why":                "use `understudy why ID`",
+	"env --format":           "use --output json, or --dotenv for a file",
+	"proxy --enforce":        "removed: the exit code, the findings and --report name the same answers",
+	"run --port":             "use --addr 127.0.0.1:PORT",
+	"serve --port":           "use --addr 127.0.0.1:PORT",
+	"why --json":             "use --output json",
 }
 
 // plainError rewrites an error of the flag parser in the form of all other errors.
@@ -87,7 +97,17 @@ func plainError(err error) error {
 	if !ok {
 		return err
 	}
-	return errors.New(unknownOrMissing(cmp.Or(parse.Context.Selected(), parse.Context.Model.Node), text))
+	at := cmp.Or(parse.Context.Selected(), parse.Context.Model.Node)
+	if m := missing.FindStringSubmatch(text); m != nil {
+		what := "missing argument "
+		if strings.Contains(m[1], " ") {
+			what = "missing arguments "
+		}
+		text = what + m[1] + example(at)
+	} else if m := unknown.FindStringSubmatch(text); m != nil {
+		text = Unknown(at, m[1])
+	}
+	return errors.New(text)
 }
 
 // missing matches the error for arguments that are not there.
@@ -101,46 +121,39 @@ func example(at *kong.Node) string {
 	return ""
 }
 
-// unknown matches the error for a flag or a command that does not exist, without the parser's suggestion.
-var unknown = regexp.MustCompile(`^(unknown flag|unexpected argument) (-*)([^,]+)`)
+// unknown matches the error for a word that does not exist, without the parser's suggestion.
+var unknown = regexp.MustCompile(`^(?:unknown flag|unexpected argument) ([^,]+)`)
 
-// unknownOrMissing is the error for a word that the command at does not know, or needs.
-func unknownOrMissing(at *kong.Node, text string) string {
-	if m := missing.FindStringSubmatch(text); m != nil {
-		what := "missing argument "
-		if strings.Contains(m[1], " ") {
-			what = "missing arguments "
+// aliases matches the aliases in the path of a command, which a shell would refuse.
+var aliases = regexp.MustCompile(` \([^)]*\)`)
+
+// Unknown is the error for a word that the command at does not know: a flag, a command or an argument.
+func Unknown(at *kong.Node, word string) string {
+	name := strings.TrimLeft(word, "-")
+	dashes := strings.TrimSuffix(word, name)
+	what, lists, known := "unexpected argument ", "flags", []string(nil)
+	switch {
+	case dashes != "":
+		what = "unknown flag "
+		for _, group := range at.AllFlags(true) {
+			for _, flag := range group {
+				known = append(known, flag.Name)
+			}
 		}
-		return what + m[1] + example(at)
-	}
-	m := unknown.FindStringSubmatch(text)
-	if m == nil {
-		return text
-	}
-	what, lists, known := m[1], "flags", []string(nil)
-	for _, group := range at.AllFlags(true) {
-		for _, flag := range group {
-			known = append(known, flag.Name)
-		}
-	}
-	if m[2] == "" {
-		if len(at.Children) == 0 {
-			return text
-		}
-		what, lists, known = "unknown command", "commands", nil
+	case len(at.Children) > 0:
+		what, lists = "unknown command ", "commands"
 		for _, child := range at.Children {
 			known = append(append(known, child.Name), child.Aliases...)
 		}
 	}
-	if instead, ok := removed[m[3]]; ok {
-		return fmt.Sprintf("--%s: removed: %s", m[3], instead)
+	what += word
+	for above := at; above != nil; above = above.Parent {
+		if instead, ok := elsewhere[above.Path()+" "+word]; ok {
+			return what + "; " + instead
+		}
 	}
-	text = what + " " + m[2] + m[3]
-	if instead, ok := elsewhere[at.FullPath()+" "+m[2]+m[3]]; ok {
-		return text + "; " + instead
+	if _, near, ok := strings.Cut(similar.DidYouMean(name, known), `"`); ok {
+		return what + `, did you mean "` + dashes + near
 	}
-	if _, near, ok := strings.Cut(similar.DidYouMean(m[3], known), `"`); ok {
-		return text + `, did you mean "` + m[2] + near
-	}
-	return fmt.Sprintf("%s; `%s --help` lists the %s", text, at.FullPath(), lists)
+	return fmt.Sprintf("%s; `%s --help` lists the %s", what, aliases.ReplaceAllString(at.FullPath(), ""), lists)
 }

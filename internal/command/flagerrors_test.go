@@ -27,8 +27,13 @@ func TestFlagErrors(t *testing.T) {
 		{"serve --config a --config b", `--config: given more than once: must be given once`},
 		{"serve --config=a --config b", `--config: given more than once: must be given once`},
 		{"serve --name", `--name: missing value`},
-		{"serve --kv-url redis://x", `--kv-url: removed: the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server`},
-		{"serve extra", `unexpected argument extra`},
+		{"serve --kv-url redis://x", `unknown flag --kv-url; removed: the key-value store is always in the process; a REST proxy, such as serverless-redis-http, serves the same interface for a Redis server`},
+		{"serve extra", "unexpected argument extra; `understudy serve --help` lists the flags"},
+		{"ctl noun x", "unknown command x; `understudy ctl noun --help` lists the commands"},
+		{"ctl noun logs", "unknown command logs; use `understudy ctl tail`"},
+		{"serve --rewrite", `--rewrite: missing value`},
+		{"serve --stubs", `--stubs: missing value`},
+		{"relay", `--relay-token: missing: must have a value`},
 		{"serv", `unknown command serv, did you mean "serve"?`},
 		{"ctl mesages", `unknown command mesages, did you mean "messages"?`},
 		{"ctl advance", "missing argument <by>, such as `understudy ctl advance 24h`"},
@@ -56,8 +61,15 @@ func TestFlagErrors(t *testing.T) {
 					Strict   bool   `negatable:""`
 					Clock    string `enum:"real, manual" default:"real"`
 					Name     string
+					Stubs    []string
+				} `cmd:""`
+				Relay struct {
+					RelayToken string `required:""`
 				} `cmd:""`
 				Ctl struct {
+					Noun struct {
+						Verb struct{} `cmd:""`
+					} `cmd:"" aliases:"nouns"`
 					Messages struct{} `cmd:""`
 					Advance  struct {
 						By string `arg:""`

@@ -241,6 +241,9 @@ func (f *follower) stepped(m *message, e *engine.Event, at moment) {
 	cause := ""
 	if e.State == string(engine.Failed) {
 		cause = e.Message.CauseOf(e.Outcome)
+		if name := e.Message.AttemptedStep(e.Outcome); name != "" && !m.named {
+			m.step.SetName("step " + name)
+		}
 	}
 	if m.run != nil {
 		m.run.calls = slices.DeleteFunc(m.run.calls, func(one *message) bool { return one == m })

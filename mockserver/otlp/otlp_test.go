@@ -374,7 +374,7 @@ func TestTheVariablesOfTheExporter(t *testing.T) {
 
 // endpoint is a workflow of two steps with a sleep between them, then two parallel ones; the run
 // fails in the step with the name fails.
-func endpoint(t *testing.T, u *mockserver.TestServer, fails string) string {
+func endpoint(t *testing.T, u *mockserver.TestServer, fails, reported string) string {
 	t.Helper()
 	var address string
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -407,6 +407,7 @@ func endpoint(t *testing.T, u *mockserver.TestServer, fails string) string {
 		case target > 0:
 			submit(fmt.Sprintf(`{"stepId":%d,"stepName":"branch %d","stepType":"Run","out":"1","concurrent":2}`, target, target))
 		case name == fails:
+			w.Header().Set("Svc-Error-Step-Name", reported)
 			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = io.WriteString(w, "no printer")
 		case name == "rest":
@@ -436,7 +437,7 @@ func endpoint(t *testing.T, u *mockserver.TestServer, fails string) string {
 func TestStepsOfARun(t *testing.T) {
 	t.Parallel()
 	u, done := traced(t, mockserver.Config{Clock: "manual"})
-	place := endpoint(t, u, "none")
+	place := endpoint(t, u, "none", "")
 	r := done()
 	call := "\n    POST " + place
 	want := "run " + place
@@ -453,19 +454,25 @@ func TestStepsOfARun(t *testing.T) {
 	expect.Equal(t, "state at the end", collector.Value(r.Named("run " + place)[0], "understudy.run.state"), "RUN_SUCCESS")
 }
 
-// TestAFailedRun checks that the run and its step have the reason that why gives.
+// TestAFailedRun checks that the run and its step have the reason that why gives, and the step
+// the name that the endpoint reports.
 func TestAFailedRun(t *testing.T) {
 	t.Parallel()
-	u, done := traced(t, mockserver.Config{Clock: "manual"})
-	place := endpoint(t, u, "weigh")
-	why := read(t, u.URL()+"/_understudy/explain/wfr_1")
-	r := done()
-	for _, name := range []string{"run " + place, "step after rest"} {
-		list := r.Named(name)
-		if expect.Equal(t, "spans "+name, len(list), 1) {
-			reason, _ := json.Marshal(list[0].GetStatus().GetMessage())
-			expect.Contains(t, "status of "+name+" in the explanation", why, string(reason))
-			expect.Contains(t, "status of "+name, list[0].GetStatus().GetMessage(), "no printer (500)")
-		}
+	for reported, span := range map[string]string{"": "step after rest", "weigh": "step weigh"} {
+		t.Run(span, func(t *testing.T) {
+			t.Parallel()
+			u, done := traced(t, mockserver.Config{Clock: "manual"})
+			place := endpoint(t, u, "weigh", reported)
+			why := read(t, u.URL()+"/_understudy/explain/wfr_1")
+			r := done()
+			for _, name := range []string{"run " + place, span} {
+				list := r.Named(name)
+				if expect.Equal(t, "spans "+name, len(list), 1) {
+					reason, _ := json.Marshal(list[0].GetStatus().GetMessage())
+					expect.Contains(t, "status of "+name+" in the explanation", why, string(reason))
+					expect.Contains(t, "status of "+name, list[0].GetStatus().GetMessage(), "no printer (500)")
+				}
+			}
+		})
 	}
 }
