@@ -257,7 +257,7 @@ var runRules = []*Rule{
 					j.order(e, "/stepInfo/createdAt", created, "/nextDeliveryTime", next)
 					j.order(e, "/nextDeliveryTime", next, "the last event", last)
 					if text(e, "/stepInfo/stepType") == "Initial" && !l.Run.Second {
-						j.order(e, "the end of the delay", created+l.Run.Story.Delay.Milliseconds(), "/nextDeliveryTime", next)
+						j.order(e, "the end of the delay", started+l.Run.Story.Delay.Milliseconds(), "/nextDeliveryTime", next)
 					}
 				}
 			}
@@ -408,7 +408,7 @@ var runRules = []*Rule{
 			j.order(e, "/workflowCreatedAt", started, "/createdAt", created)
 			j.order(e, "/createdAt", created, "/notBefore", due)
 			if first := l.Run.Story.Steps[0]; l.Run.Story.ends(first) && first.Group == 0 && !l.Run.Second { // its message is that of the run
-				j.order(e, "the end of the delay", created+l.Run.Story.Delay.Milliseconds(), "/notBefore", due)
+				j.order(e, "the end of the delay", started+l.Run.Story.Delay.Milliseconds(), "/notBefore", due)
 			}
 			for _, failed := range l.Run.in("RUN_FAILED") {
 				j.order(e, "/notBefore", due, "the failure of the run", number(failed, "/time"))
@@ -485,9 +485,8 @@ var runRules = []*Rule{
 	{"REQ-RST-006", spec.Stated, "the run of a restart has the flow-control value of the restart, or else the original one", func(w *World, l *Life, j *judging) {
 		for _, e := range l.Run.Entries {
 			if values := w.headers(e, "/header", header.FlowControlValue); l.Run.Second && l.Run.Value != "" && len(values) > 0 {
-				j.that(slices.ContainsFunc(values, func(v string) bool {
-					return slices.Contains(strings.Split(strings.ReplaceAll(v, " ", ""), ","), strings.ReplaceAll(l.Run.Value, " ", ""))
-				}), l.Run.Value, strings.Join(values, " | "))
+				dense := strings.ReplaceAll(strings.Join(values, ","), " ", "") // several may be one, and one may have commas
+				j.that(strings.Contains(","+dense+",", ","+strings.ReplaceAll(l.Run.Value, " ", "")+","), l.Run.Value, strings.Join(values, " | "))
 			}
 		}
 	}},

@@ -275,7 +275,7 @@ class Service:
 
     def log(self, state, run, message=None, answer=None, failed=False):
         at = self.now_ms()
-        if self.odd.same_time and state in ("CREATED", "RUN_STARTED"):
+        if self.odd.same_time and (state == "RUN_STARTED" or state == "CREATED" and message.step.kind == "Initial"):
             at = run.created
         self.logs.append({"number": len(self.logs), "state": state, "run": run, "message": message, "answer": answer, "failed": failed, "time": at, "written": time.monotonic()})
 
