@@ -150,7 +150,7 @@ func TestMutantsAreFoundWithoutCompany(t *testing.T) {
 		return map[bool]int{true: 1}[generated(a)] - map[bool]int{true: 1}[generated(b)]
 	})
 	all := allMutants()
-	every := max(1, len(all)/effort.Amount(t, "MUTANTS_ALONE", 8, 80))
+	every := max(1, len(all)/effort.Amount(t, "MUTANTS_ALONE", 8, 40))
 	for i, m := range all {
 		if i%every != 0 {
 			continue

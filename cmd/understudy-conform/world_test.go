@@ -356,7 +356,7 @@ func hostsAlone(hit func()) mutantParts {
 func TestWorldsFindCombinations(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
-	tried, every := 0, max(1, len(worldMutants)/effort.Amount(t, "WORLD_MUTANTS", 2, 8))
+	tried, every := 0, max(1, len(worldMutants)/effort.Amount(t, "WORLD_MUTANTS", 2, 5))
 	for _, m := range worldMutants {
 		if tried++; tried%every != 0 {
 			continue
@@ -396,7 +396,7 @@ func TestHealthyWorldsHaveNoFinding(t *testing.T) {
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog(), Dialect: neutral()})
 	own := ownTarget(environment(u), true)
-	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 8), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true, Plugin: pluginInProcess})
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 4), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true, Plugin: pluginInProcess})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func TestMutantsOfWorlds(t *testing.T) {
 	all = slices.DeleteFunc(all, func(m mutant) bool {
 		return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RLP", "RTY"}, m.ID[:3])
 	})
-	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 1, 8))
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 1, 3))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	var mu sync.Mutex
 	of, dead := map[string]int{}, map[string]int{}

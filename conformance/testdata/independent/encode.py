@@ -1,6 +1,7 @@
 """JSON and times as the server writes them, with the oddities of writing."""
 
 import datetime
+import functools
 import json
 
 
@@ -56,6 +57,7 @@ def _integer(value, form):
     return str(value)
 
 
+@functools.lru_cache(maxsize=20_000)
 def _string(text, escapes):
     written = json.dumps(text, ensure_ascii=escapes)
     if not escapes:

@@ -358,12 +358,11 @@ class Service:
     def read_logs(self, query):
         names = self.names.log_filters
 
-        def fits(log):
-            run, message = log["run"], log["message"]
-            return _match(query, names, {
-                "run": run.id, "url": run.url, "created": str(run.created), "state": log["state"],
-                "message": message.id if message else None,
-            }) and _within(query, names, log["time"])
+        fits = _filter(query, names, {
+            "run": lambda log: log["run"].id, "url": lambda log: log["run"].url,
+            "created": lambda log: str(log["run"].created), "state": lambda log: log["state"],
+            "message": lambda log: log["message"].id if log["message"] else None,
+        }, lambda log: log["time"])
 
         ready = time.monotonic() - self.odd.late_logs
         found = [(log["number"], log) for log in self.logs if log["written"] <= ready and fits(log)]
@@ -375,12 +374,12 @@ class Service:
     def read_dlq(self, query):
         names = self.names.dlq_filters
 
-        def fits(entry):
-            run, last, callback = entry["run"], entry["last"], entry["callback"]
-            return _match(query, names, {
-                "run": run.id, "url": run.url, "status": str(last[0]) if last else None, "ip": run.caller,
-                "callback": self.callback_info(callback[0])["state"] if callback else None, "label": run.config.label,
-            }) and _within(query, names, entry["message"].created)
+        fits = _filter(query, names, {
+            "run": lambda entry: entry["run"].id, "url": lambda entry: entry["run"].url,
+            "status": lambda entry: str(entry["last"][0]) if entry["last"] else None,
+            "ip": lambda entry: entry["run"].caller, "label": lambda entry: entry["run"].config.label,
+            "callback": lambda entry: self.callback_info(entry["callback"][0])["state"] if entry["callback"] else None,
+        }, lambda entry: entry["message"].created)
 
         ready = time.monotonic() - self.odd.late_dlq
         found = [(entry["number"], entry) for entry in self.dlq if entry["buried"] <= ready and fits(entry)]
@@ -425,20 +424,20 @@ class Service:
         return cursor[len(head):len(cursor) - len(tail)]
 
 
-def _match(query, names, values):
-    """Whether an item has the value of every filter that is asked for."""
-    return all(query.get(names[meaning]) in (None, value) for meaning, value in values.items())
-
-
-def _within(query, names, at):
+def _filter(query, names, values, time_of):
+    """A function that says whether an item has the value of every filter that is asked for."""
+    asked = [(value, query[names[meaning]]) for meaning, value in values.items() if query.get(names[meaning]) is not None]
+    times = []
     for meaning, sign in (("from", 1), ("to", -1)):
         bound = query.get(names[meaning])
         if bound is not None:
             if not bound.isdigit():
                 raise Refused(400, f"not a time in ms: {bound}")
-            if sign * (at - int(bound)) < 0:
-                return False
-    return True
+            times.append((sign, int(bound)))
+    return lambda item: (
+        all(value(item) == wanted for value, wanted in asked)
+        and all(sign * (time_of(item) - bound) >= 0 for sign, bound in times)
+    )
 
 
 def _text_or_base64(body):
