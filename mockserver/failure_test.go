@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // chained are the links of an answer, such as "< resumes run r RUN_FAILED": < for what
@@ -179,6 +180,14 @@ func TestRefusedSignature(t *testing.T) {
 		expect.Contains(t, "the checks", checks, "UNDERSTUDY_CURRENT_SIGNING_KEY of the endpoint must be sig_")
 	}
 	expect.Lacks(t, "the explanation after another status", string(explained("/500").raw), `"signature"`)
+	t.Run("with the names of a brand", func(t *testing.T) {
+		brand := spec.BuiltInDialects()[1]
+		u := mockserver.RunT(t, mockserver.Config{Dialect: brand})
+		id := u.Publish(app.URL+"/401", []byte("x"), brand.HeaderPrefix+"Retries: 0")
+		u.Settle()
+		a := newClient(t, u).do("GET", "/_understudy/explain/"+id, "").ok()
+		expect.Equal(t, "variable", a.text("failure", "signature", "variable"), brand.Env["CURRENT_SIGNING_KEY"])
+	})
 	t.Run("by a key that has been rotated away", func(t *testing.T) {
 		id := u.Publish(app.URL+"/401", []byte("x"), "Svc-Retries: 0")
 		u.Settle()

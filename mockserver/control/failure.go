@@ -117,16 +117,14 @@ func (s *Service) droppedSignature(w *tenant.Tenant, f *engine.LastFailure) *api
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// variableOf is the name of the environment variable with a key. It takes the last one,
-// because the name of the dialect follows the neutral name.
+// variableOf is the name of the environment variable with a key: that of the dialect, if it has one.
 func (s *Service) variableOf(w *tenant.Tenant, key string) string {
-	name := "the signing key"
-	for _, v := range s.Access(w).Env {
+	for _, v := range s.Access(w).Env { // the names of a dialect come before this server's
 		if v["value"] == key && strings.HasSuffix(v["name"], "_SIGNING_KEY") {
-			name = v["name"]
+			return v["name"]
 		}
 	}
-	return name
+	return "the signing key"
 }
 
 // shortKey shows enough of a key to recognize it.

@@ -158,6 +158,7 @@ var journeys = []struct{ name, from, lines string }{
 		see The DLQ is empty
 		holds [...document.querySelectorAll("#said button")].some((b) => b.textContent === "Undo delete DLQ entries")`},
 	{"retry some entries with changes", "ui/dlq?source=message", `
+		holds getComputedStyle(document.querySelector("th[data-col=what]")).display === "none"
 		type jxjx
 		see 2 selected
 		click Retry with changes…

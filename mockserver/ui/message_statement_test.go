@@ -13,6 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // loggedEvent is an event of a message, in the log of the interface.
@@ -56,7 +57,11 @@ func messageStatements(t *testing.T, u *mockserver.TestServer, id string) {
 		case "ERROR", "DELIVERED":
 			answers = append(answers, strconv.Itoa(e.ResponseStatus))
 		case "RETRY":
-			waits = append(waits, fmt.Sprintf("Waits %s to retry, until %d", clip.Duration(float64(e.NextDeliveryTime-e.Time)), e.NextDeliveryTime))
+			verb := "Waited"
+			if e.NextDeliveryTime > fetch[struct{ Now int64 }](t, u, "/_understudy/clock").Now {
+				verb = "Waits"
+			}
+			waits = append(waits, fmt.Sprintf("%s %s to retry, until %d", verb, clip.Duration(float64(e.NextDeliveryTime-e.Time)), e.NextDeliveryTime))
 		}
 	}
 	line := page.first("ol", "timeline")
@@ -404,20 +409,10 @@ func TestStatementOfWhatWasSentWith(t *testing.T) {
 	sent := func(attempt int) string {
 		return read(t, u, fmt.Sprintf("ui/messages/%s?attempt=%d", id, attempt)).at("view").first("section", "sent").text()
 	}
-	known := fetch[struct {
-		CurrentSigningKey string
-		Env               []struct{ Name, Value string }
-	}](t, u, "/_understudy/accounts/"+account(t, u))
-	variable := ""
-	for _, v := range known.Env {
-		if v.Value == known.CurrentSigningKey {
-			variable = v.Name
-		}
-	}
 	deliveries := u.Deliveries()
 	expect.Equal(t, "number of deliveries", len(deliveries), 2)
 	for i, d := range deliveries {
-		expect.Contains(t, "what the attempt was sent with", sent(i+1), "Sent with Signature valid, "+variable+" Message ID "+d.Request.Header.Get("Svc-Message-Id")+" Retried "+d.Request.Header.Get("Svc-Retried"))
+		expect.Contains(t, "what the attempt was sent with", sent(i+1), "Sent with Signature valid, UNDERSTUDY_CURRENT_SIGNING_KEY Message ID "+d.Request.Header.Get("Svc-Message-Id")+" Retried "+d.Request.Header.Get("Svc-Retried"))
 	}
 	request(t, u, http.MethodPost, "/v2/keys/rotate", "")
 	request(t, u, http.MethodPost, "/v2/keys/rotate", "")
@@ -426,4 +421,10 @@ func TestStatementOfWhatWasSentWith(t *testing.T) {
 	u.Settle()
 	id = secret
 	expect.Contains(t, "of a hidden credential", sent(1), "Signature not checked: it contains a credential")
+	brand := spec.BuiltInDialects()[1]
+	u = mockserver.RunT(t, mockserver.Config{Dialect: brand})
+	u.Stub("https://down.test/*", 503)
+	id = u.Publish("https://down.test/x", nil, brand.HeaderPrefix+"Retries: 0")
+	u.Settle()
+	expect.Contains(t, "with the names of a brand", sent(1), "Signature valid, "+brand.Env["CURRENT_SIGNING_KEY"]+" Message ID")
 }
