@@ -154,6 +154,8 @@ func TestStatementsOfFlowKeys(t *testing.T) {
 func TestStatementsOfQueues(t *testing.T) {
 	t.Parallel()
 	u := busy(t)
+	request(t, u, http.MethodPost, "/v2/enqueue/mails/https://app.test/delivered", "x")
+	u.Settle()
 	request(t, u, http.MethodPost, "/v2/queues/mails/pause", "")
 	for range 3 {
 		request(t, u, http.MethodPost, "/v2/enqueue/mails/https://app.test/x", "x")
@@ -172,6 +174,8 @@ func TestStatementsOfQueues(t *testing.T) {
 		cells := row.all("td", "")
 		expect.Equal(t, q.Name+": name and state", cells[0].text(), q.Name+map[bool]string{true: " paused"}[q.Paused])
 		expect.Equal(t, q.Name+": waiting", cells[1].text(), fmt.Sprint(q.Lag))
+		waiting := read(t, u, strings.TrimPrefix(cells[1].all("a", "")[0].is("href"), "/_understudy/")).at("view")
+		expect.Equal(t, q.Name+": rows behind the number", len(waiting.all("tr", ""))-len(waiting.all("thead", "")), q.Lag)
 		expect.Equal(t, q.Name+": parallelism", cells[2].all("input", "")[2].is("value"), fmt.Sprint(q.Parallelism))
 		expect.Equal(t, q.Name+": the button Pause is there", slices.Contains(texts(row.all("button", "")), "Pause"), !q.Paused)
 		expect.Equal(t, q.Name+": the button Resume is there", slices.Contains(texts(row.all("button", "")), "Resume"), q.Paused)
