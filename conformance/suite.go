@@ -325,7 +325,8 @@ func (st *suite) ended(key string, s *harness.Scenario) {
 	st.noteBroken(key, s)
 	p := st.picked[key]
 	if p.due = false; p.judged == nil {
-		p.judged = &s.Result
+		judged := s.Result // a pointer into the scenario would keep all that it has read
+		p.judged = &judged
 	} else {
 		p.judged.Again(&s.Result)
 	}

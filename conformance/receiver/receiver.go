@@ -74,7 +74,6 @@ type Endpoint struct {
 	always *Reply // response after the script; nil: 200
 	got    []*Received
 	lost   int // number of deliveries that were not recorded
-	over   bool
 }
 
 // Received is one complete delivery.
@@ -230,16 +229,12 @@ func (e *Endpoint) take(got *Received) Reply {
 	e.mu.Lock()
 	answer := Reply{}
 	switch {
-	case e.over:
 	case len(e.script) > 0:
 		answer, e.script = e.script[0], e.script[1:]
 	case e.always != nil:
 		answer = *e.always
 	}
-	respond := e.Respond
-	if e.over {
-		respond = nil
-	}
+	respond, guard, wake := e.Respond, e.Guard, e.Wake
 	if len(e.got) < maxPerEndpoint {
 		e.got = append(e.got, got)
 	} else {
@@ -248,13 +243,13 @@ func (e *Endpoint) take(got *Received) Reply {
 	e.mu.Unlock()
 	if respond != nil {
 		answer = Reply{Status: http.StatusInternalServerError, Body: "the suite failed"}
-		e.Guard(func() { answer = respond(got) })
+		guard(func() { answer = respond(got) })
 	}
 	if !answer.Reset { // a broken connection has no status
 		got.Status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
 	}
-	if e.Wake != nil {
-		e.Wake()
+	if wake != nil {
+		wake()
 	}
 	return answer
 }
@@ -283,11 +278,13 @@ func (e *Endpoint) Answer(always *Reply, script ...Reply) {
 	e.always, e.script = always, script
 }
 
-// End makes the endpoint respond with 200 from now on.
+// End makes the endpoint respond with 200 from now on. It exists until the end of the run, so it
+// forgets its deliveries and its functions, which refer to all that the scenario has read.
 func (e *Endpoint) End() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.over = true
+	e.script, e.always, e.got = nil, nil, nil
+	e.Respond, e.Guard, e.Wake = nil, nil, nil
 }
 
 // Reach requests the public URL, as a target would.
