@@ -75,14 +75,13 @@ func (c *remote) accountID(e *env) (string, error) {
 	return first.Account, err
 }
 
-// configurationPrefix is the prefix of the headers of the account with options.
-func (c *CtlCmd) configurationPrefix(e *env) (string, error) {
+// describe reads what the server says of the account.
+func (c *remote) describe(e *env, account any) error {
 	id, err := c.accountID(e)
 	if err != nil {
-		return "", err
+		return err
 	}
-	var account struct{ HeaderPrefix string }
-	return account.HeaderPrefix, c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account)
+	return c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, account)
 }
 
 // readInput reads a file; - is standard input.
@@ -117,8 +116,8 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 		}
 		header.Add(name, value)
 	}
-	prefix, err := c.Ctl.configurationPrefix(e)
-	if err != nil {
+	var account struct{ HeaderPrefix string }
+	if err := c.Ctl.describe(e, &account); err != nil {
 		return err
 	}
 	options := map[string]string{"Method": k.Method, "Delay": k.Delay}
@@ -127,7 +126,7 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 	}
 	for name, value := range options {
 		if value != "" {
-			header.Set(prefix+name, value)
+			header.Set(account.HeaderPrefix+name, value)
 		}
 	}
 	c.Ctl.header = header
