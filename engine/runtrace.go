@@ -24,7 +24,7 @@ type RunSummary struct {
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
-	p, err := sortedPage(a, "run", f, maxRunSummaries, runSorting, a.state.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
+	p, err := sortedPage(a, "run", f, maxRunSummaries, a.runSorting(), a.state.RunList.Newest, f.MatchesRun, func(r *state.Run) RunSummary {
 		s := RunSummary{Run: a.showRun(r), Why: a.explainRun(r)[0]}
 		if m, last := a.runMessage(r); m != nil {
 			s.Attempts, s.MaxAttempts, s.Step = m.Attempts(), int(m.MaxRetries)+1, m.AttemptedStep(last)

@@ -138,10 +138,15 @@ func (a *Account) searchCreated(it *SearchItem, e *state.LogEntry) {
 
 // searchMessage fills in the fields of a message.
 func (a *Account) searchMessage(it *SearchItem, m *state.Message) {
-	it.State, it.ID, it.RunID, it.SourceID = string(m.State), m.ID, m.RunID, m.SourceID
-	it.URL, it.Method, it.Group, it.Queue, it.Schedule, it.FlowKey, it.Labels = m.URL, m.Method, m.Group, m.Options.Queue, m.ScheduleID, m.FlowKey(), m.Options.Labels
+	it.of(m)
+	it.State, it.RunID = string(m.State), m.RunID
 	shown := a.showMessage(m)
 	it.Header, it.Forward, it.Body = shown.Headers.Published(), shown.Headers.Forward(), shown.Body
+}
+
+// of fills in what an event of a message also has.
+func (it *SearchItem) of(m *state.Message) {
+	it.ID, it.SourceID, it.URL, it.Method, it.Group, it.Queue, it.Schedule, it.FlowKey, it.Labels = m.ID, m.SourceID, m.URL, m.Method, m.Group, m.Options.Queue, m.ScheduleID, m.FlowKey(), m.Options.Labels
 	if m.Step != nil {
 		it.Step = m.Step.Step.Name
 	}
@@ -188,10 +193,7 @@ func (a *Account) searchEntry(it *SearchItem, e *state.DLQEntry) {
 // run, because a search finds that in the message or run.
 func (a *Account) searchEvent(it *SearchItem, e *state.LogEntry) {
 	if m := e.Message; m != nil {
-		it.ID, it.SourceID, it.URL, it.Method, it.Group, it.Queue, it.Schedule, it.FlowKey, it.Labels = m.ID, m.SourceID, m.URL, m.Method, m.Group, m.Options.Queue, m.ScheduleID, m.FlowKey(), m.Options.Labels
-		if m.Step != nil {
-			it.Step = m.Step.Step.Name
-		}
+		it.of(m)
 	}
 	if r := e.Run; r != nil {
 		it.RunID, it.URL = r.ID, r.URL

@@ -33,22 +33,22 @@ func keyOfTime(t time.Time) sortKey {
 }
 
 // sorting has the sort keys of a list by the name of the column.
-type sorting[E any] map[string]func(*Account, E) sortKey
+type sorting[E any] map[string]func(E) sortKey
 
 var messageSorting = sorting[*state.LogEntry]{
-	"attempts": func(_ *Account, e *state.LogEntry) sortKey { return keyOfNumber(e.Message.Attempts()) },
-	"bytes": func(_ *Account, e *state.LogEntry) sortKey {
+	"attempts": func(e *state.LogEntry) sortKey { return keyOfNumber(e.Message.Attempts()) },
+	"bytes": func(e *state.LogEntry) sortKey {
 		return keyOfNumber(len(e.Message.Body) + int(e.Message.Dropped))
 	},
-	"cause":     func(_ *Account, e *state.LogEntry) sortKey { return keyOfText(e.Message.Cause()) },
-	"createdAt": func(_ *Account, e *state.LogEntry) sortKey { return keyOfTime(e.Message.CreatedAt.Time()) },
-	"label": func(_ *Account, e *state.LogEntry) sortKey {
+	"cause":     func(e *state.LogEntry) sortKey { return keyOfText(e.Message.Cause()) },
+	"createdAt": func(e *state.LogEntry) sortKey { return keyOfTime(e.Message.CreatedAt.Time()) },
+	"label": func(e *state.LogEntry) sortKey {
 		return keyOfText(strings.Join(e.Message.Options.Labels, " "))
 	},
-	"messageId": func(_ *Account, e *state.LogEntry) sortKey { return keyOfText(e.Message.ID) },
-	"next":      func(_ *Account, e *state.LogEntry) sortKey { return nextAttempt(e.Message) },
-	"state":     func(_ *Account, e *state.LogEntry) sortKey { return keyOfText(string(e.Message.State)) },
-	"url":       func(_ *Account, e *state.LogEntry) sortKey { return keyOfText(e.Message.URL) },
+	"messageId": func(e *state.LogEntry) sortKey { return keyOfText(e.Message.ID) },
+	"next":      func(e *state.LogEntry) sortKey { return nextAttempt(e.Message) },
+	"state":     func(e *state.LogEntry) sortKey { return keyOfText(string(e.Message.State)) },
+	"url":       func(e *state.LogEntry) sortKey { return keyOfText(e.Message.URL) },
 }
 
 // nextAttempt is missing unless a next attempt is planned: NextAt may still have the time
@@ -60,47 +60,50 @@ func nextAttempt(m *state.Message) sortKey {
 	return keyOfTime(m.NextAt.Time())
 }
 
-var runSorting = sorting[*state.Run]{
-	"attempts": func(a *Account, r *state.Run) sortKey {
-		m, _ := a.runMessage(r)
-		if m == nil {
-			return sortKey{missing: true}
-		}
-		return sortKey{number: int64(m.Attempts())}
-	},
-	"cause":     func(_ *Account, r *state.Run) sortKey { return keyOfText(r.Cause) },
-	"createdAt": func(_ *Account, r *state.Run) sortKey { return keyOfTime(r.CreatedAt) },
-	"duration": func(a *Account, r *state.Run) sortKey {
-		end := r.EndedAt
-		if end.IsZero() {
-			end = a.state.Now
-		}
-		return sortKey{number: int64(end.Sub(r.CreatedAt))}
-	},
-	"label": func(_ *Account, r *state.Run) sortKey { return keyOfText(strings.Join(r.Options.Labels, " ")) },
-	"next": func(a *Account, r *state.Run) sortKey {
-		if r.Ended() {
-			return sortKey{missing: true}
-		}
-		return keyOfTime(a.explainRun(r)[0].Until)
-	},
-	"state":         func(_ *Account, r *state.Run) sortKey { return keyOfText(string(r.State)) },
-	"url":           func(_ *Account, r *state.Run) sortKey { return keyOfText(r.URL) },
-	"workflowRunId": func(_ *Account, r *state.Run) sortKey { return keyOfText(r.ID) },
+// runSorting is a method: some keys depend on more than the run.
+func (a *Account) runSorting() sorting[*state.Run] {
+	return sorting[*state.Run]{
+		"attempts": func(r *state.Run) sortKey {
+			m, _ := a.runMessage(r)
+			if m == nil {
+				return sortKey{missing: true}
+			}
+			return sortKey{number: int64(m.Attempts())}
+		},
+		"cause":     func(r *state.Run) sortKey { return keyOfText(r.Cause) },
+		"createdAt": func(r *state.Run) sortKey { return keyOfTime(r.CreatedAt) },
+		"duration": func(r *state.Run) sortKey {
+			end := r.EndedAt
+			if end.IsZero() {
+				end = a.state.Now
+			}
+			return sortKey{number: int64(end.Sub(r.CreatedAt))}
+		},
+		"label": func(r *state.Run) sortKey { return keyOfText(strings.Join(r.Options.Labels, " ")) },
+		"next": func(r *state.Run) sortKey {
+			if r.Ended() {
+				return sortKey{missing: true}
+			}
+			return keyOfTime(a.explainRun(r)[0].Until)
+		},
+		"state":         func(r *state.Run) sortKey { return keyOfText(string(r.State)) },
+		"url":           func(r *state.Run) sortKey { return keyOfText(r.URL) },
+		"workflowRunId": func(r *state.Run) sortKey { return keyOfText(r.ID) },
+	}
 }
 
 var entrySorting = sorting[*state.DLQEntry]{
-	"attempts": func(_ *Account, e *state.DLQEntry) sortKey { return keyOfNumber(e.Message.Attempts()) },
-	"cause":    func(_ *Account, e *state.DLQEntry) sortKey { return keyOfText(e.Message.CauseOf(&e.Last)) },
-	"dlqId":    func(_ *Account, e *state.DLQEntry) sortKey { return keyOfText(e.ID) },
-	"failedAt": func(_ *Account, e *state.DLQEntry) sortKey { return keyOfTime(e.At) },
-	"label": func(_ *Account, e *state.DLQEntry) sortKey {
+	"attempts": func(e *state.DLQEntry) sortKey { return keyOfNumber(e.Message.Attempts()) },
+	"cause":    func(e *state.DLQEntry) sortKey { return keyOfText(e.Message.CauseOf(&e.Last)) },
+	"dlqId":    func(e *state.DLQEntry) sortKey { return keyOfText(e.ID) },
+	"failedAt": func(e *state.DLQEntry) sortKey { return keyOfTime(e.At) },
+	"label": func(e *state.DLQEntry) sortKey {
 		return keyOfText(strings.Join(e.Message.Options.Labels, " "))
 	},
-	"responseStatus": func(_ *Account, e *state.DLQEntry) sortKey {
+	"responseStatus": func(e *state.DLQEntry) sortKey {
 		return sortKey{missing: e.Last.Status == 0, number: int64(e.Last.Status)}
 	},
-	"url": func(_ *Account, e *state.DLQEntry) sortKey { return keyOfText(e.Message.URL) },
+	"url": func(e *state.DLQEntry) sortKey { return keyOfText(e.Message.URL) },
 }
 
 // order is the order of a page: by key, then newest first.
@@ -116,12 +119,12 @@ type placed[E state.Sequenced] struct {
 }
 
 // named returns the sort key for a column; a minus before the name reverses the order.
-func (s sorting[E]) named(name string) (by func(*Account, E) sortKey, reverse bool, err error) {
+func (s sorting[E]) named(name string) (key func(E) sortKey, reverse bool, err error) {
 	plain, reverse := strings.CutPrefix(name, "-")
-	if by = s[plain]; by == nil {
+	if key = s[plain]; key == nil {
 		return nil, false, refusal.OfValue("sort", name, "", "one of "+strings.Join(slices.Sorted(maps.Keys(s)), ", ")+", with a minus before it for the reverse order")
 	}
-	return by, reverse, nil
+	return key, reverse, nil
 }
 
 func (o order[E]) compare(x, y placed[E]) int {
@@ -174,7 +177,7 @@ func sortedPage[E state.Sequenced, T any](a *Account, list string, f Filter, mos
 	if err != nil {
 		return Page[T]{}, err
 	}
-	o := order[E]{func(e E) sortKey { return key(a, e) }, reverse}
+	o := order[E]{key, reverse}
 	all := newest(state.NewestPosition)
 	var behind *placed[E]
 	if f.Cursor != "" {

@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/gate"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/mockserver/traffic"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/api"
 	paths "github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -255,10 +256,7 @@ func (s *Server) probed(r *http.Request) any {
 	case r.URL.Path == paths.ControlLivez.Path():
 		return map[string]string{"status": "ok"}
 	case r.URL.Path == paths.ControlHealth.Path():
-		return map[string]any{
-			"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": map[string]any{"mode": s.cfg.Clock, "now": s.wall.Now().UnixMilli()},
-			"journal": map[string]int{"limit": traffic.Limit}, "memory": s.memoryUse(),
-		}
+		return control.HealthOf(Version, s.dialectName(), api.Clock{Mode: s.cfg.Clock, Now: s.wall.Now().UnixMilli()}, s.memoryUse())
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // BugReportCmd writes a report without anything that its user has sent or configured: it
@@ -184,21 +183,11 @@ var reportedWords = []string{"real", "manual", "auto", "svc", "upstash", "debug"
 
 // reportedFlags are the flags of a command that have other values than their defaults. A value
 // that may be the user's is replaced.
-func reportedFlags(node *kong.Node) (flags []string) {
-	for _, f := range node.Flags {
-		text := textOfFlag(f.Target)
-		_, enumerated := f.EnumMap()[text]
-		switch {
-		case text == f.Default || f.Target.IsZero() && f.Default == "" || f.Name == "help":
-		case f.IsBool():
-			flags = append(flags, map[bool]string{true: "--", false: "--no-"}[f.Target.Bool()]+f.Name)
-		case mask.Secret(f.Name) || f.Name == "account":
-			flags = append(flags, "--"+f.Name+"=…")
-		case enumerated && text != "" || plainValue.MatchString(text) || slices.Contains(reportedWords, text):
-			flags = append(flags, "--"+f.Name+"="+text)
-		default:
-			flags = append(flags, "--"+f.Name+"=…")
+func reportedFlags(node *kong.Node) []string {
+	return changedFlags(node, func(f *kong.Flag, text string) string {
+		if _, enumerated := f.EnumMap()[text]; text != "" && !hasSecret(f) && (enumerated || plainValue.MatchString(text) || slices.Contains(reportedWords, text)) {
+			return "=" + text
 		}
-	}
-	return flags
+		return "=…"
+	})
 }

@@ -348,10 +348,8 @@ func (c *CtlCmd) clear(e *env, rules string, v view) error {
 // show calls the control API and prints the answer.
 func (c *CtlCmd) show(e *env, method, path string, body any, v view) error {
 	var answer json.RawMessage
-	if err := c.call(e, method, path, nil, body, &answer); err != nil {
-		return err
-	}
-	return c.print(e, answer, v)
+	err := c.call(e, method, path, nil, body, &answer)
+	return c.print(e, answer, err, v)
 }
 
 // forPeople reports whether answers are printed as tables and sentences.
@@ -359,8 +357,12 @@ func (c *CtlCmd) forPeople(e *env) bool {
 	return c.Output == "table" || c.Output == "auto" && command.IsTerminal(e.out)
 }
 
-// print writes an answer: for people on a terminal, as JSON for scripts.
-func (c *CtlCmd) print(e *env, answer json.RawMessage, v view) error {
+// print writes the answer of a call that has not failed: for people on a terminal, as JSON for
+// scripts.
+func (c *CtlCmd) print(e *env, answer json.RawMessage, failed error, v view) error {
+	if failed != nil {
+		return failed
+	}
 	if c.forPeople(e) {
 		return e.show(&c.remote, &c.outputFlags, answer, v)
 	}
@@ -375,18 +377,15 @@ func (c *CtlCmd) print(e *env, answer json.RawMessage, v view) error {
 // done prints what a command has done: a sentence, also for scripts, unless -o asks for JSON.
 func (c *CtlCmd) done(e *env, did map[string]any, sentence string) error {
 	answer, err := json.Marshal(did)
-	if err != nil {
-		return err
-	}
-	return c.say(e, answer, words(sentence))
+	return c.say(e, answer, err, words(sentence))
 }
 
-// say prints an answer in words, also for scripts, unless -o asks for JSON.
-func (c *CtlCmd) say(e *env, answer json.RawMessage, v view) error {
-	if c.Output == "json" {
-		return c.print(e, answer, nil)
+// say is print in words, also for scripts, unless -o asks for JSON.
+func (c *CtlCmd) say(e *env, answer json.RawMessage, failed error, v view) error {
+	if c.Output == "auto" {
+		c.Output = "table"
 	}
-	return e.show(&c.remote, &c.outputFlags, answer, v)
+	return c.print(e, answer, failed, v)
 }
 
 // show shows an answer to people.

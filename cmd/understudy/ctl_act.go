@@ -45,18 +45,23 @@ type (
 	}
 )
 
-// as calls an operation of the interface as the account of --account. The account needs no token.
-func (c *CtlCmd) as(e *env, r route.Route, values []string, body []byte, answer any) error {
-	if c.Account == "*" {
-		return usageError("--account *: must be one account")
-	}
-	id, err := c.accountID(e)
-	if err != nil {
-		return err
-	}
+// ask calls an operation: one of the control API, or one of the interface as the account of
+// --account, which needs no token.
+func (c *CtlCmd) ask(e *env, r route.Route, values []string, q url.Values, body any) (answer json.RawMessage, err error) {
 	one := c.remote
-	one.Account = "" // the path has it
-	return one.call(e, r.Method(), "as/"+url.PathEscape(id)+r.Path(values...), nil, body, answer)
+	path, own := strings.CutPrefix(r.Path(values...), "/_understudy/")
+	if !own {
+		if c.Account == "*" {
+			return nil, usageError("--account *: must be one account")
+		}
+		id, err := c.accountID(e)
+		if err != nil {
+			return nil, err
+		}
+		one.Account, path = "", "as/"+url.PathEscape(id)+path // the path has the account
+	}
+	err = one.call(e, r.Method(), path, q, body, &answer)
+	return answer, err
 }
 
 // accountID is the account of --account, otherwise the first account.
@@ -70,14 +75,13 @@ func (c *remote) accountID(e *env) (string, error) {
 	return first.Account, err
 }
 
-// configurationPrefix is the prefix of the headers of the account with options.
-func (c *CtlCmd) configurationPrefix(e *env) (string, error) {
+// describe reads what the server says of the account.
+func (c *remote) describe(e *env, account any) error {
 	id, err := c.accountID(e)
 	if err != nil {
-		return "", err
+		return err
 	}
-	var account struct{ HeaderPrefix string }
-	return account.HeaderPrefix, c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account)
+	return c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, account)
 }
 
 // readInput reads a file; - is standard input.
@@ -112,8 +116,8 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 		}
 		header.Add(name, value)
 	}
-	prefix, err := c.Ctl.configurationPrefix(e)
-	if err != nil {
+	var account struct{ HeaderPrefix string }
+	if err := c.Ctl.describe(e, &account); err != nil {
 		return err
 	}
 	options := map[string]string{"Method": k.Method, "Delay": k.Delay}
@@ -122,15 +126,12 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 	}
 	for name, value := range options {
 		if value != "" {
-			header.Set(prefix+name, value)
+			header.Set(account.HeaderPrefix+name, value)
 		}
 	}
 	c.Ctl.header = header
-	var answer json.RawMessage
-	if err := c.Ctl.as(e, route.PublishMessage, []string{url.PathEscape(k.Destination)}, body, &answer); err != nil {
-		return err
-	}
-	return c.Ctl.print(e, answer, words("published"))
+	answer, err := c.Ctl.ask(e, route.PublishMessage, []string{url.PathEscape(k.Destination)}, nil, body)
+	return c.Ctl.print(e, answer, err, words("published"))
 }
 
 // Run notifies an event.
@@ -139,11 +140,8 @@ func (k *ctlNotify) Run(e *env, c *cli) error {
 	if k.RunID != "" {
 		how, values = route.NotifyRun, []string{k.RunID, k.Event}
 	}
-	var answer json.RawMessage
-	if err := c.Ctl.as(e, how, values, []byte(k.Data), &answer); err != nil {
-		return err
-	}
-	return c.Ctl.print(e, answer, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`))
+	answer, err := c.Ctl.ask(e, how, values, nil, []byte(k.Data))
+	return c.Ctl.print(e, answer, err, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`))
 }
 
 // Run does it, and prints the answer.
@@ -188,7 +186,7 @@ func (k *ctlVerbs) Run(e *env, c *cli, at *kong.Context) error {
 		}
 		answers = append(answers, answer)
 		if c.Ctl.forPeople(e) {
-			if err := c.Ctl.print(e, answer, saying{id, tag.Get("says")}); err != nil {
+			if err := c.Ctl.print(e, answer, nil, saying{id, tag.Get("says")}); err != nil {
 				return err
 			}
 		}
@@ -197,19 +195,13 @@ func (k *ctlVerbs) Run(e *env, c *cli, at *kong.Context) error {
 		return failed
 	}
 	all, err := json.Marshal(answers)
-	if err == nil {
-		err = c.Ctl.print(e, all, nil)
-	}
-	return errors.Join(failed, err)
+	return errors.Join(failed, c.Ctl.print(e, all, err, nil))
 }
 
 // actOn calls the operation of a verb, and prints the answer.
 func (c *CtlCmd) actOn(e *env, tag *kong.Tag, id string) error {
 	answer, err := c.act(e, tag, id)
-	if err != nil {
-		return err
-	}
-	return c.print(e, answer, saying{id, tag.Get("says")})
+	return c.print(e, answer, err, saying{id, tag.Get("says")})
 }
 
 // saying is the words of a verb about the id that its user has typed.
@@ -241,11 +233,7 @@ func (c *CtlCmd) act(e *env, tag *kong.Tag, id string) (answer json.RawMessage, 
 	if !ok {
 		return nil, fmt.Errorf("operation %s: not found", operation)
 	}
-	if path, own := strings.CutPrefix(how.Path(id), "/_understudy/"); own {
-		return answer, c.call(e, how.Method(), path, nil, nil, &answer)
-	}
-	err = c.as(e, how, []string{id}, nil, &answer)
-	return answer, err
+	return c.ask(e, how, []string{id}, nil, nil)
 }
 
 // dlqID is the id of the DLQ entry of a failed run.

@@ -50,13 +50,10 @@ func (k *ctlAdvance) Run(e *env, c *cli) error {
 	var answer json.RawMessage
 	err = c.Ctl.call(e, http.MethodPost, "clock/advance", nil, body, &answer)
 	stop()
-	switch {
-	case e.ctx.Err() != nil:
+	if e.ctx.Err() != nil {
 		return m.interrupted(e)
-	case err != nil:
-		return err
 	}
-	return c.Ctl.print(e, answer, words("advanced"))
+	return c.Ctl.print(e, answer, err, words("advanced"))
 }
 
 // Run waits until the stand-in has settled.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -59,17 +57,12 @@ func byName(vars []mockserver.EnvVar) map[string]string {
 // environment asks the server for the variables. It replaces the server's URL by --url, which
 // may be a mapped port, unless the server advertises a URL.
 func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
-	id, err := c.accountID(e)
-	if err != nil {
-		return nil, err
-	}
 	var account struct {
 		URL        string
 		Advertised bool
 		Env        []mockserver.EnvVar
 	}
-	c.Account = "" // the path contains it
-	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
+	if err := c.describe(e, &account); err != nil {
 		return nil, err
 	}
 	if account.Advertised {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"os"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 type ctlFixture struct {
@@ -17,9 +17,6 @@ func (k *ctlFixture) Run(e *env, c *cli) error {
 	if err != nil {
 		return usageError("fixture: %w", err)
 	}
-	var answer json.RawMessage
-	if err := c.Ctl.call(e, http.MethodPost, "fixtures", url.Values{"name": {k.File}}, text, &answer); err != nil {
-		return err
-	}
-	return c.Ctl.print(e, answer, words(`Loaded into {{count .accounts "account"}}.`))
+	answer, err := c.Ctl.ask(e, route.ControlFixtures, nil, url.Values{"name": {k.File}}, text)
+	return c.Ctl.print(e, answer, err, words(`Loaded into {{count .accounts "account"}}.`))
 }

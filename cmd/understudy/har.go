@@ -26,7 +26,7 @@ const followPause = 200 * time.Millisecond
 // ends when the account moves to another server of a fleet: then the next one starts.
 func (c *CtlCmd) follow(e *env, n *noun, q url.Values) error {
 	wanted := maps.Clone(q) // the stream of events has no filters
-	if n.path == n.follow {
+	if n.match != "" {      // a journal is its own stream
 		wanted = nil
 		q.Set("follow", "true")
 	} else {
@@ -196,7 +196,7 @@ type (
 )
 
 // har writes a journal as an HTTP archive.
-func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
+func (c *CtlCmd) har(e *env, n *noun, q url.Values, file string) error {
 	var journal struct {
 		Entries []struct {
 			At                int64
@@ -208,7 +208,11 @@ func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
 			DurationMs        float64
 		}
 	}
-	if err := c.call(e, http.MethodGet, name, q, nil, &journal); err != nil {
+	answer, err := c.ask(e, n.list, nil, q, nil)
+	if err == nil {
+		err = json.Unmarshal(answer, &journal)
+	}
+	if err != nil {
 		return err
 	}
 	entries := []harEntry{}

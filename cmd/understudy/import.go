@@ -19,6 +19,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -160,11 +161,8 @@ func (c *ImportCmd) write(e *env, f *imported, text []byte) error {
 		n         int
 		one, many string
 	}{{len(f.Stubs), "stub", "stubs"}, {len(f.Msgs), "message", "messages"}, {len(f.DLQ), "DLQ entry", "DLQ entries"}, {len(f.Runs), "failed run", "failed runs"}, {f.skipped, "left out", "left out"}} {
-		switch {
-		case part.n == 1:
-			has = append(has, "1 "+part.one)
-		case part.n > 0:
-			has = append(has, strconv.Itoa(part.n)+" "+part.many)
+		if part.n > 0 {
+			has = append(has, clip.Counted(part.n, part.one, part.many))
 		}
 	}
 	said := cmp.Or(strings.Join(has, ", "), "nothing")

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
@@ -18,35 +17,34 @@ import (
 // noun is something that an account has. Its command lists it, or shows one of it; completion
 // offers its ids.
 type noun struct {
-	path   string // of the list in the control API; "" for the operation
 	list   route.Route
 	id     string      // member of an entry; "": it has none
 	one    words       // view of one; "": none
-	get    route.Route // operation for one; "": it is in the control API, after path
+	get    route.Route // of one
 	follow string      // path of the stream; "": none
 	match  string      // of a journal: the parameter of --match
 }
 
 // nouns are the nouns, by command. Sorted.
 var nouns = map[string]*noun{
-	"deliveries": {path: "deliveries", follow: "deliveries", match: "messageId"},
-	"dlq":        {path: "dlq", id: "dlqId", one: "dlqEntry", get: route.GetDLQMessage},
-	"events":     {path: "log", follow: "events"},
-	"faults":     {path: "faults"},
-	"fleet":      {path: "fleet", one: "fleet"},
+	"deliveries": {list: route.ControlDeliveries, follow: "deliveries", match: "messageId"},
+	"dlq":        {list: route.ControlDLQ, id: "dlqId", one: "dlqEntry", get: route.GetDLQMessage},
+	"events":     {list: route.ControlLog, follow: "events"},
+	"faults":     {list: route.ControlFaults},
+	"fleet":      {list: route.ControlFleet, one: "fleet"},
 	"groups":     {list: route.ListURLGroups, id: "name"},
-	"keys":       {path: "flow", id: "flowControlKey"},
-	"messages":   {path: "messages", id: "messageId", one: "message"},
+	"keys":       {list: route.ControlFlowKeys, id: "flowControlKey"},
+	"messages":   {list: route.ControlMessages, id: "messageId", one: "message", get: route.ControlMessage},
 	"queues":     {list: route.ListQueues, id: "name"},
-	"requests":   {path: "requests", follow: "requests", match: "operationId"},
-	"rewrites":   {path: "rewrites"},
-	"runs":       {path: "runs", id: "workflowRunId", one: "run"},
-	"schedules":  {path: "schedules", id: "scheduleId"},
-	"search":     {path: "search"},
-	"stub":       {path: "stubs"},
-	"tail":       {path: "log", follow: "events"},
-	"undo":       {path: "undo", id: "id"},
-	"waiters":    {path: "waiters", id: "eventId"},
+	"requests":   {list: route.ControlRequests, follow: "requests", match: "operationId"},
+	"rewrites":   {list: route.ControlRewrites},
+	"runs":       {list: route.ControlRuns, id: "workflowRunId", one: "run", get: route.ControlRun},
+	"schedules":  {list: route.ControlSchedules, id: "scheduleId"},
+	"search":     {list: route.ControlSearch},
+	"stub":       {list: route.ControlStubs},
+	"tail":       {list: route.ControlLog, follow: "events"},
+	"undo":       {list: route.ControlUndos, id: "id"},
+	"waiters":    {list: route.ControlWaiters, id: "eventId"},
 }
 
 // tables are the tables of lists, by command, and of parts of other answers. The last column is
@@ -186,18 +184,16 @@ func (ctlNoun) Run(e *env, c *cli, at *kong.Context) error {
 	case follow:
 		return c.Ctl.follow(e, n, query)
 	case har != "":
-		return c.Ctl.har(e, n.path, query, har)
+		return c.Ctl.har(e, n, query, har)
 	case id != "":
-		return c.Ctl.one(e, n, id)
+		answer, err := c.Ctl.ask(e, n.get, []string{id}, nil, nil)
+		return c.Ctl.print(e, answer, err, n.one)
 	}
-	answer, err := c.Ctl.fetch(e, n, query)
-	if err != nil {
-		return err
-	}
+	answer, err := c.Ctl.ask(e, n.list, nil, query, nil)
 	if n.id == "" && n.one != "" {
-		return c.Ctl.print(e, answer, n.one)
+		return c.Ctl.print(e, answer, err, n.one)
 	}
-	return c.Ctl.print(e, answer, tables[name])
+	return c.Ctl.print(e, answer, err, tables[name])
 }
 
 // nounOf is the noun of a command, or of the command above it.
@@ -259,29 +255,6 @@ func statesOf(names string, words []string) (states []string, err error) {
 	return states, nil
 }
 
-// fetch reads the list of a noun.
-func (c *CtlCmd) fetch(e *env, n *noun, q url.Values) (answer json.RawMessage, err error) {
-	if n.list != "" {
-		err = c.as(e, n.list, nil, nil, &answer)
-		return answer, err
-	}
-	return answer, c.call(e, http.MethodGet, n.path, q, nil, &answer)
-}
-
-// one shows one thing of a noun.
-func (c *CtlCmd) one(e *env, n *noun, id string) (err error) {
-	var answer json.RawMessage
-	if n.get != "" {
-		err = c.as(e, n.get, []string{id}, nil, &answer)
-	} else {
-		err = c.call(e, http.MethodGet, n.path+"/"+url.PathEscape(id), nil, nil, &answer)
-	}
-	if err != nil {
-		return err
-	}
-	return c.print(e, answer, n.one)
-}
-
 // pausedOf is whether a key, queue or schedule is paused.
 func pausedOf(_ *screen, r row) string {
 	for _, name := range []string{"isPaused", "paused"} {
@@ -312,7 +285,7 @@ func (c *CtlCmd) idsOf(e *env, names string) (ids []string) {
 			}
 			continue
 		}
-		answer, err := c.fetch(e, n, nil)
+		answer, err := c.ask(e, n.list, nil, nil, nil)
 		var list any
 		if err != nil || json.Unmarshal(answer, &list) != nil {
 			continue

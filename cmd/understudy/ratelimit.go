@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/clip"
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/kv"
@@ -48,11 +49,7 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 	cfg, err := ratelimit.Parse(text)
 	if invalid, ok := errors.AsType[*ratelimit.Invalid](err); ok {
 		_, _ = fmt.Fprintln(out, invalid) // the exit code reports it too
-		count := fmt.Sprintf("%d problems", len(invalid.Problems))
-		if len(invalid.Problems) == 1 {
-			count = "1 problem"
-		}
-		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %s", file, count))
+		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %s", file, clip.Counted(len(invalid.Problems), "problem", "problems")))
 	}
 	if err != nil {
 		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", file, err))

@@ -222,17 +222,8 @@ func durationOf(ms float64) string {
 
 // countOf is a number and what it counts; the plural ends with s unless it is given.
 func countOf(v any, one string, more ...string) string {
-	n := textOf(v)
-	if n == "" {
-		n = "0"
-	}
-	switch {
-	case n == "1":
-		return "1 " + one
-	case len(more) > 0:
-		return n + " " + more[0]
-	}
-	return n + " " + one + "s"
+	n, _ := strconv.Atoi(textOf(v)) // 0 for none
+	return clip.Counted(n, one, append(more, one+"s")[0])
 }
 
 // mostLines is how much of a body is shown; JSON has all of it.

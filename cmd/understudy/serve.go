@@ -97,7 +97,13 @@ func (c *ServeCmd) Run(e *env, at *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	c.printBanner(e.out, s, changedFlags(at.Selected())) // last, so that programs that wait for it find the ready file
+	flags := changedFlags(at.Selected(), func(f *kong.Flag, text string) string {
+		if hasSecret(f) {
+			return " " + mask.Hidden
+		}
+		return " " + clip.Shell(mask.Text(text))
+	}, "addr", "verbose", "quiet", "log-level", "log-format") // the address and the output are visible anyway
+	c.printBanner(e.out, s, strings.Join(flags, " ")) // last, so that programs that wait for it find the ready file
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
@@ -404,24 +410,24 @@ func (c *ServeCmd) describe(b *strings.Builder, s *mockserver.Server) {
 	fmt.Fprintf(b, "  %s%s '%s/_understudy/deliveries'\n\n", curl, c.controlCredential(), s.URL())
 }
 
-// changedFlags are the flags of a command that have other values than their defaults, without
-// secrets. The address and the flags of the output are visible anyway.
-func changedFlags(node *kong.Node) string {
-	var words []string
+// changedFlags are the flags of a command that have other values than their defaults. How those
+// with a value show it, with what is before it, is up to shown.
+func changedFlags(node *kong.Node, shown func(f *kong.Flag, text string) string, without ...string) (flags []string) {
 	for _, f := range node.Flags {
 		text := textOfFlag(f.Target)
 		switch {
-		case text == f.Default || f.Target.IsZero() && f.Default == "", slices.Contains([]string{"addr", "help", "verbose", "quiet", "log-level", "log-format"}, f.Name):
+		case text == f.Default || f.Target.IsZero() && f.Default == "" || f.Name == "help" || slices.Contains(without, f.Name):
 		case f.IsBool():
-			words = append(words, map[bool]string{true: "--", false: "--no-"}[f.Target.Bool()]+f.Name)
-		case mask.Secret(f.Name) || f.Name == "account":
-			words = append(words, "--"+f.Name+" "+mask.Hidden)
+			flags = append(flags, map[bool]string{true: "--", false: "--no-"}[f.Target.Bool()]+f.Name)
 		default:
-			words = append(words, "--"+f.Name+" "+clip.Shell(mask.Text(text)))
+			flags = append(flags, "--"+f.Name+shown(f, text))
 		}
 	}
-	return strings.Join(words, " ")
+	return flags
 }
+
+// hasSecret reports whether the value of a flag may be a secret.
+func hasSecret(f *kong.Flag) bool { return mask.Secret(f.Name) || f.Name == "account" }
 
 // textOfFlag is the value of a flag as on the command line.
 func textOfFlag(v reflect.Value) string {

@@ -203,8 +203,5 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
 		return usageError("snapshot load %s: %w", k.File, refused.Err)
 	}
-	if err != nil {
-		return err
-	}
-	return c.Ctl.print(e, answer, words(`{{range .accounts}}Account {{.id}} loaded: {{.clock}} clock at {{at .now}}.{{"\n"}}{{end -}}Saved at {{at .savedAt}}.`))
+	return c.Ctl.print(e, answer, err, words(`{{range .accounts}}Account {{.id}} loaded: {{.clock}} clock at {{at .now}}.{{"\n"}}{{end -}}Saved at {{at .savedAt}}.`))
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // WhyCmd explains a message, a run, a DLQ entry or a flow-control key.
@@ -21,12 +21,9 @@ type WhyCmd struct {
 // Run prints the reasons in the order in which they end, what can be done, and links to the page.
 // It is text for scripts too, unless -o asks for JSON.
 func (c *WhyCmd) Run(e *env) error {
-	var answer json.RawMessage
-	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &answer); err != nil {
-		return err
-	}
 	ctl := CtlCmd{remote: c.remote, outputFlags: c.outputFlags}
-	return ctl.say(e, answer, words("why"))
+	answer, err := ctl.ask(e, route.ControlExplain, []string{c.ID}, nil, nil)
+	return ctl.say(e, answer, err, words("why"))
 }
 
 // nextSteps are the commands for what can be done about an explained thing.

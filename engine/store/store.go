@@ -9,6 +9,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"iter"
@@ -73,6 +74,17 @@ type Kept interface {
 	// Records yields the records after the snapshot. An error names the first damaged or
 	// missing record.
 	Records(ctx context.Context) iter.Seq2[journal.Record, error]
+}
+
+// Chain is the checksum of a piece of a journal and all pieces before it.
+type Chain [16]byte
+
+// Next returns the checksum of the following piece.
+func (c Chain) Next(piece []byte) Chain {
+	h := sha256.New()
+	h.Write(c[:])
+	h.Write(piece)
+	return Chain(h.Sum(nil))
 }
 
 // Stats has the counts of a store since it was opened.

@@ -4,13 +4,18 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/traffic"
+	"github.com/understudy-mock/understudy/spec/api"
 )
 
 func (s *Service) health(c *request.Call) (any, error) {
-	return response.Response{Body: map[string]any{
-		"status": "ok", "version": s.Version(), "dialect": s.Tenants.DialectName(), "clock": s.clockBody(c.Tenant),
-		"journal": map[string]int{"limit": traffic.Limit}, "memory": s.Memory(),
-	}}, nil
+	return HealthOf(s.Version(), s.Tenants.DialectName(), s.clockBody(c.Tenant), s.Memory()), nil
+}
+
+// HealthOf is the health of a server that is alive.
+func HealthOf(version, dialect string, clock api.Clock, memory Memory) any {
+	return map[string]any{
+		"status": "ok", "version": version, "dialect": dialect, "clock": clock, "journal": map[string]int{"limit": traffic.Limit}, "memory": memory,
+	}
 }
 
 // livez checks nothing: a busy server is alive too.

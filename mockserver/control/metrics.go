@@ -57,54 +57,27 @@ func Number(name, help string, kind MetricKind, value float64) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Values: map[string]float64{"": value}}
 }
 
-// gauge is a metric of the server.
-type gauge struct {
-	name, help string
-	value      func(*Service) float64
-}
-
-// allGauges are sorted by name.
-var allGauges = []gauge{
-	{"understudy_accounts", "Accounts of the server.", func(s *Service) float64 { return float64(len(s.Tenants.All())) }},
-	{"understudy_attempts_in_flight", "Deliveries that are being attempted.", func(s *Service) float64 {
-		sum := 0
-		for _, w := range s.Tenants.All() {
-			_, n := w.Account.Glance() // without waiting for the lock of the account
-			sum += n
-		}
-		return float64(sum)
-	}},
-	{"understudy_backlog_bytes", "Bytes of messages that are not delivered yet, of the DLQ, of open workflow runs and of schedules.", func(s *Service) float64 {
-		return float64(s.Memory().Backlog.Bytes)
-	}},
-	{"understudy_backlog_limit_bytes", "Bytes of backlog beyond which publishes are refused.", func(s *Service) float64 {
-		return float64(s.Memory().Backlog.Limit)
-	}},
-	{"understudy_backlog_messages", "Messages that are not delivered yet.", func(s *Service) float64 {
-		return float64(s.Memory().Backlog.Messages)
-	}},
-	{"understudy_key_value_bytes", "Bytes of the data of the embedded key-value stores.", func(s *Service) float64 {
-		return float64(s.Memory().KeyValue)
-	}},
-	{"understudy_observations_bytes", "Bytes of journals, log and answers.", func(s *Service) float64 {
-		return float64(s.Memory().Observations)
-	}},
-	{"understudy_observations_limit_bytes", "Bytes of observations that the server may keep (--memory).", func(s *Service) float64 {
-		return float64(s.Memory().Limit)
-	}},
-	{"understudy_violations", "Answers of the server that violated the document.", func(s *Service) float64 {
-		return float64(s.Violations())
-	}},
-}
-
 // metrics passes the metrics of the server to the exporter.
 func (s *Service) metrics(*request.Call) (any, error) {
 	if s.Export == nil {
 		return nil, Missing("metrics")
 	}
-	var all []Metric
-	for _, g := range allGauges {
-		all = append(all, Number(g.name, g.help, Gauge, g.value(s)))
+	inFlight := 0
+	for _, w := range s.Tenants.All() {
+		_, n := w.Account.Glance() // without waiting for the lock of the account
+		inFlight += n
+	}
+	memory := s.Memory()
+	all := []Metric{
+		Number("understudy_accounts", "Accounts of the server.", Gauge, float64(len(s.Tenants.All()))),
+		Number("understudy_attempts_in_flight", "Deliveries that are being attempted.", Gauge, float64(inFlight)),
+		Number("understudy_backlog_bytes", "Bytes of messages that are not delivered yet, of the DLQ, of open workflow runs and of schedules.", Gauge, float64(memory.Backlog.Bytes)),
+		Number("understudy_backlog_limit_bytes", "Bytes of backlog beyond which publishes are refused.", Gauge, float64(memory.Backlog.Limit)),
+		Number("understudy_backlog_messages", "Messages that are not delivered yet.", Gauge, float64(memory.Backlog.Messages)),
+		Number("understudy_key_value_bytes", "Bytes of the data of the embedded key-value stores.", Gauge, float64(memory.KeyValue)),
+		Number("understudy_observations_bytes", "Bytes of journals, log and answers.", Gauge, float64(memory.Observations)),
+		Number("understudy_observations_limit_bytes", "Bytes of observations that the server may keep (--memory).", Gauge, float64(memory.Limit)),
+		Number("understudy_violations", "Answers of the server that violated the document.", Gauge, float64(s.Violations())),
 	}
 	if s.Store != nil {
 		all = append(all, storeMetrics(s.Store.Stats())...)

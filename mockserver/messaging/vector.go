@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -104,11 +105,7 @@ func (a *API) updateVector(c *request.Call) (any, error) {
 		changed.Values, changed.Sparse = embedded.Values, embedded.Sparse
 	}
 	updated, err := engine.ChangeVectors(c.Account, c.Index, vector.UpdateCommand{Namespace: namespaceOf(c), Vector: changed, Patch: body.Mode == "PATCH"})
-	n := 0
-	if updated {
-		n = 1
-	}
-	return vectorResult(map[string]int{"updated": n}), err
+	return vectorResult(map[string]int{"updated": map[bool]int{true: 1}[updated]}), err
 }
 
 // selection selects the vectors of an operation, and the parts to show.
@@ -139,26 +136,6 @@ func (q *selection) ids() []string {
 	return ids
 }
 
-// shown returns the requested parts of a vector; empty parts are absent.
-func (q *selection) shown(v *vector.Vector) map[string]any {
-	out := map[string]any{"id": v.ID}
-	if q.IncludeVectors {
-		if v.Values != nil {
-			out["vector"] = v.Values
-		}
-		if v.Sparse != nil {
-			out["sparseVector"] = v.Sparse
-		}
-	}
-	if q.IncludeMetadata && v.Metadata != nil {
-		out["metadata"] = v.Metadata
-	}
-	if q.IncludeData && v.Data != nil {
-		out["data"] = *v.Data
-	}
-	return out
-}
-
 // budget bounds the work and the answer of one request: a list of queries or ids may be short,
 // and find everything with each of its elements.
 type budget struct {
@@ -183,26 +160,48 @@ func (b *budget) spent() error {
 	return response.NotReady(fmt.Sprintf("the request takes longer than the limit of %s: send fewer queries in each", maxTime))
 }
 
-// shown returns the requested parts of a vector, if they have room in the answer.
+// shown returns the requested parts of a vector, if they have room in the answer; empty parts
+// are absent.
 func (b *budget) shown(q *selection, v *vector.Vector) (map[string]any, error) {
 	const member, number, object = 24, 12, 64 // bytes: usual sizes as JSON and in memory
+	out := map[string]any{"id": v.ID}
 	b.left -= object + int64(len(v.ID))
-	if q.IncludeVectors {
+	if q.IncludeVectors && v.Values != nil {
+		out["vector"] = v.Values
 		b.left -= number * int64(len(v.Values))
-		if v.Sparse != nil {
-			b.left -= member * int64(len(v.Sparse.Indices))
-		}
 	}
-	if q.IncludeMetadata {
+	if q.IncludeVectors && v.Sparse != nil {
+		out["sparseVector"] = v.Sparse
+		b.left -= member * int64(len(v.Sparse.Indices))
+	}
+	if q.IncludeMetadata && v.Metadata != nil {
+		out["metadata"] = v.Metadata
 		b.left -= int64(len(v.Metadata))
 	}
 	if q.IncludeData && v.Data != nil {
+		out["data"] = *v.Data
 		b.left -= int64(len(*v.Data))
 	}
 	if b.left < 0 {
 		return nil, response.TooLargeAnswer(b.most)
 	}
-	return q.shown(v), b.spent()
+	return out, b.spent()
+}
+
+// show returns the requested parts of vectors, null for a missing one.
+func (a *API) show(c *request.Call, q *selection, vectors []*vector.Vector) (list []any, err error) {
+	b, done := a.budget(c)
+	defer done()
+	list = make([]any, len(vectors))
+	for i, v := range vectors {
+		if v == nil {
+			continue
+		}
+		if list[i], err = b.shown(q, v); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // deleteVectors accepts three forms of body: an object, a list of ids, and one id
@@ -267,18 +266,8 @@ func (a *API) fetchVectors(c *request.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, done := a.budget(c)
-	defer done()
-	list := make([]any, min(len(found), max(maxPrefix, len(q.IDs))))
-	for i, v := range found[:len(list)] {
-		if v == nil {
-			continue
-		}
-		if list[i], err = b.shown(&q, v); err != nil {
-			return nil, err
-		}
-	}
-	return vectorResult(list), nil
+	list, err := a.show(c, &q, found[:min(len(found), max(maxPrefix, len(q.IDs)))])
+	return vectorResult(list), err
 }
 
 // defaultTopK is the default number of vectors that a query finds.
@@ -398,19 +387,12 @@ func (a *API) rangeVectors(c *request.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, done := a.budget(c)
-	defer done()
-	list := make([]any, len(page.Vectors))
-	for i, v := range page.Vectors {
-		if list[i], err = b.shown(&q, v); err != nil {
-			return nil, err
-		}
-	}
+	list, err := a.show(c, &q, page.Vectors)
 	cursor := ""
 	if page.Next >= 0 {
 		cursor = strconv.Itoa(page.Next)
 	}
-	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), nil
+	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
 // randomVector returns the first vector, so that tests repeat; null for none.
@@ -420,7 +402,8 @@ func (a *API) randomVector(c *request.Call) (any, error) {
 		return vectorResult(nil), err
 	}
 	q := selection{IncludeVectors: true, IncludeMetadata: true, IncludeData: true}
-	return vectorResult(q.shown(page.Vectors[0])), nil
+	shown, err := (&budget{ctx: c.Request.Context(), left: math.MaxInt64}).shown(&q, page.Vectors[0]) // it had room in a request
+	return vectorResult(shown), err
 }
 
 func (a *API) resetVectors(c *request.Call) (any, error) {

@@ -26,7 +26,7 @@ type Log struct {
 
 	opened []byte // about data when the account was opened
 
-	chain chainSum // of the last durable row; only the writer uses it
+	chain store.Chain // of the last durable row; only the writer uses it
 
 	// Guarded by the lock of the store.
 	appended uint64 // LSN of the last record in the queue
@@ -40,21 +40,9 @@ type Log struct {
 type saved struct {
 	generation int64
 	lsn        uint64
-	chain      chainSum // of the last row whose records it all includes
+	chain      store.Chain // of the last row whose records it all includes
 	size       int64
 	sum        [sha256.Size]byte
-}
-
-// chainSum is the checksum of a row of the journal and all rows before it.
-type chainSum [16]byte
-
-// next returns the checksum of the following row.
-func (c chainSum) next(records []byte) (sum chainSum) {
-	h := sha256.New()
-	h.Write(c[:])
-	h.Write(records)
-	copy(sum[:], h.Sum(nil))
-	return sum
 }
 
 // placeBits is the number of bits of a place that hold the number of the record; the bits
@@ -83,11 +71,8 @@ func (s *Store) Open(ctx context.Context, account string) (store.Log, error) {
 // read reads the row of the account, and creates it for a new account.
 func (l *Log) read(ctx context.Context) error {
 	var chain, sum, check []byte
-	found := false
-	err := l.store.query(ctx, func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(&l.number, &l.about, &l.saved.generation, &l.saved.lsn, &chain, &l.saved.size, &sum, &check)
-	}, "SELECT number, about, generation, lsn, chain, size, sum, own FROM account WHERE id = ?", l.id)
+	found, err := l.store.first(ctx, []any{&l.number, &l.about, &l.saved.generation, &l.saved.lsn, &chain, &l.saved.size, &sum, &check},
+		"SELECT number, about, generation, lsn, chain, size, sum, own FROM account WHERE id = ?", l.id)
 	if err != nil {
 		return err
 	}
@@ -211,7 +196,7 @@ func (s *Store) insert(batch []*entry) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	chains := map[*Log]chainSum{}
+	chains := map[*Log]store.Chain{}
 	err := s.transact(func(do exec) error {
 		for _, e := range batch {
 			l := e.log
@@ -226,7 +211,7 @@ func (s *Store) insert(batch []*entry) error {
 			if !ok {
 				sum = l.chain
 			}
-			sum = sum.next(e.text)
+			sum = sum.Next(e.text)
 			chains[l] = sum
 			if err := do("INSERT INTO journal (place, records, chain) VALUES (?, ?, ?)", l.place(e.last), string(e.text), sum[:]); err != nil {
 				return err
@@ -282,7 +267,7 @@ func (l *Log) Records(ctx context.Context) iter.Seq2[record, error] {
 				return
 			}
 			for i := range page {
-				chain, at = chain.next(page[i].records), page[i].place
+				chain, at = chain.Next(page[i].records), page[i].place
 				list, err := l.recordsOf(&page[i], chain, lsn)
 				if err != nil {
 					yield(record{}, err)
@@ -305,7 +290,7 @@ func (l *Log) Records(ctx context.Context) iter.Seq2[record, error] {
 
 // recordsOf returns the records of a row after lsn, the number of the last record before
 // them. It checks the row's checksum and that no record is missing.
-func (l *Log) recordsOf(row *chained, chain chainSum, lsn uint64) ([]record, error) {
+func (l *Log) recordsOf(row *chained, chain store.Chain, lsn uint64) ([]record, error) {
 	list, err := journal.DecodeList(row.records)
 	if err != nil || chain != row.chain || len(list) == 0 || row.place != l.place(list[len(list)-1].LSN) {
 		return nil, l.store.damaged(fmt.Sprintf("account %q: record %d", l.id, lsn+1))
@@ -322,7 +307,7 @@ func (l *Log) recordsOf(row *chained, chain chainSum, lsn uint64) ([]record, err
 }
 
 // continueFrom notes the end of the journal after its first reading.
-func (l *Log) continueFrom(from *saved, lsn uint64, chain chainSum, size int64) {
+func (l *Log) continueFrom(from *saved, lsn uint64, chain store.Chain, size int64) {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
 	if l.placed || l.appended > lsn {
@@ -337,7 +322,7 @@ func (l *Log) continueFrom(from *saved, lsn uint64, chain chainSum, size int64) 
 type chained struct {
 	place   int64
 	records []byte
-	chain   chainSum
+	chain   store.Chain
 }
 
 // errPageFull ends the query for a page.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 
 	"github.com/understudy-mock/understudy/engine/store"
@@ -29,11 +29,8 @@ type snapshotReader struct {
 	part int64
 	rest []byte
 	size int64
-	sum  interface {
-		io.Writer
-		Sum([]byte) []byte
-	}
-	err error
+	sum  hash.Hash
+	err  error
 }
 
 func (r *snapshotReader) Read(to []byte) (int, error) {
@@ -49,25 +46,21 @@ func (r *snapshotReader) Read(to []byte) (int, error) {
 }
 
 func (r *snapshotReader) next() {
-	l, found := r.log, false
+	l := r.log
 	var part []byte
-	r.err = l.store.query(r.ctx, func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(&part)
-	}, "SELECT body FROM snapshot WHERE account = ? AND generation = ? AND part = ?", l.id, r.last.generation, r.part)
+	found, err := l.store.first(r.ctx, []any{&part}, "SELECT body FROM snapshot WHERE account = ? AND generation = ? AND part = ?", l.id, r.last.generation, r.part)
 	r.part++
-	if r.err != nil {
-		return
-	}
-	r.rest = part
-	if found {
-		_, _ = r.sum.Write(r.rest) // never fails
-		r.size += int64(len(r.rest))
-		return
-	}
-	r.err = io.EOF
-	if r.size != r.last.size || !bytes.Equal(r.sum.Sum(nil), r.last.sum[:]) {
+	switch {
+	case err != nil:
+		r.err = err
+	case found:
+		r.rest = part
+		_, _ = r.sum.Write(part) // never fails
+		r.size += int64(len(part))
+	case r.size != r.last.size || !bytes.Equal(r.sum.Sum(nil), r.last.sum[:]):
 		r.err = l.store.damaged(fmt.Sprintf("account %q: its snapshot", l.id))
+	default:
+		r.err = io.EOF
 	}
 }
 
@@ -114,15 +107,11 @@ func (l *Log) Save(ctx context.Context, write func(io.Writer) (uint64, error)) e
 func (l *Log) replace(ctx context.Context, was, next saved) error {
 	next.chain = was.chain
 	if next.lsn > was.lsn {
-		err := l.store.query(ctx, func(rows *sql.Rows) error {
-			var chain []byte
-			err := rows.Scan(&chain)
-			copy(next.chain[:], chain)
-			return err
-		}, "SELECT chain FROM journal WHERE place > ? AND place <= ? ORDER BY place DESC LIMIT 1", l.place(was.lsn), l.place(next.lsn))
-		if err != nil {
+		var chain []byte
+		if _, err := l.store.first(ctx, []any{&chain}, "SELECT chain FROM journal WHERE place > ? AND place <= ? ORDER BY place DESC LIMIT 1", l.place(was.lsn), l.place(next.lsn)); err != nil {
 			return err
 		}
+		copy(next.chain[:], chain)
 	}
 	err := l.store.update(ctx, func(do exec) error {
 		l.saved = next
@@ -131,14 +120,13 @@ func (l *Log) replace(ctx context.Context, was, next saved) error {
 	if err != nil {
 		return err
 	}
-	var size sql.NullInt64
-	err = l.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&size) }, "SELECT sum(length(records)) FROM journal WHERE place > ? AND place < ?", l.place(next.lsn), (l.number+1)<<placeBits)
-	if err != nil {
+	var size int64
+	if _, err = l.store.first(ctx, []any{&size}, "SELECT coalesce(sum(length(records)), 0) FROM journal WHERE place > ? AND place < ?", l.place(next.lsn), (l.number+1)<<placeBits); err != nil {
 		return err
 	}
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
-	l.behind = store.Behind{Records: l.behind.Records - int64(next.lsn-was.lsn), Bytes: size.Int64, Snapshot: next.size}
+	l.behind = store.Behind{Records: l.behind.Records - int64(next.lsn-was.lsn), Bytes: size, Snapshot: next.size}
 	l.store.stats.Snapshots++
 	return nil
 }
@@ -149,15 +137,9 @@ const purgeSize = 10_000
 // purge deletes the records and old snapshots that the snapshot replaces, in several
 // transactions.
 func (l *Log) purge(ctx context.Context, w *snapshotWriter, lsn uint64) error {
-	for first, more := int64(0), true; more; {
-		more = false
-		err := l.store.query(ctx, func(rows *sql.Rows) error {
-			more = true
-			return rows.Scan(&first)
-		}, "SELECT place FROM journal WHERE place > ? AND place <= ? ORDER BY place LIMIT 1", l.place(0), l.place(lsn))
-		if err != nil {
-			return err
-		}
+	for {
+		var first int64
+		more, err := l.store.first(ctx, []any{&first}, "SELECT place FROM journal WHERE place > ? AND place <= ? ORDER BY place LIMIT 1", l.place(0), l.place(lsn))
 		if more {
 			err = l.store.update(ctx, func(do exec) error {
 				return do("DELETE FROM journal WHERE place >= ? AND place <= ?", first, min(first+purgeSize, l.place(lsn)))
@@ -166,8 +148,10 @@ func (l *Log) purge(ctx context.Context, w *snapshotWriter, lsn uint64) error {
 		if err != nil {
 			return err
 		}
+		if !more {
+			return w.clear(1, w.generation-1)
+		}
 	}
-	return w.clear(1, w.generation-1)
 }
 
 // snapshotWriter writes the parts of a snapshot.
@@ -218,26 +202,18 @@ func (w *snapshotWriter) put(n int) error {
 // clear deletes the parts of the given generations, in several transactions.
 func (w *snapshotWriter) clear(from, to int64) error {
 	l := w.log
-	for more := from <= to; more; {
+	for {
 		var generation, part int64
-		more = false
-		err := l.store.query(w.ctx, func(rows *sql.Rows) error {
-			more = true
-			return rows.Scan(&generation, &part)
-		}, "SELECT generation, part FROM snapshot WHERE account = ? AND generation BETWEEN ? AND ? ORDER BY generation, part LIMIT 1", l.id, from, to)
-		if err != nil {
-			return err
-		}
+		more, err := l.store.first(w.ctx, []any{&generation, &part}, "SELECT generation, part FROM snapshot WHERE account = ? AND generation BETWEEN ? AND ? ORDER BY generation, part LIMIT 1", l.id, from, to)
 		if more {
 			err = l.store.update(w.ctx, func(do exec) error {
 				return do("DELETE FROM snapshot WHERE account = ? AND generation = ? AND part BETWEEN ? AND ?", l.id, generation, part, part+purgeParts)
 			})
 		}
-		if err != nil {
+		if err != nil || !more {
 			return err
 		}
 	}
-	return nil
 }
 
 // purgeParts is the number of parts that one transaction deletes, minus one.

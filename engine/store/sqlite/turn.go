@@ -177,6 +177,15 @@ func (s *Store) exec(text string, args ...any) error {
 	return err
 }
 
+// first reads the first row of the result, if there is one.
+func (s *Store) first(ctx context.Context, to []any, text string, args ...any) (found bool, err error) {
+	err = s.query(ctx, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(to...)
+	}, text, args...)
+	return err == nil && found, err
+}
+
 // query calls row for each row of the result.
 func (s *Store) query(ctx context.Context, row func(*sql.Rows) error, text string, args ...any) error {
 	return s.within(ctx, func() error {

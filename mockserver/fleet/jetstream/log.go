@@ -3,7 +3,6 @@ package jetstream
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,7 +56,7 @@ type failing struct {
 type position struct {
 	sequence uint64 // in the stream
 	epoch    uint64 // of the owner that wrote it
-	chain    chainSum
+	chain    store.Chain
 }
 
 // mark is the end of a message.
@@ -74,24 +73,12 @@ type group struct {
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-// chainSum is the checksum of a message and all messages before it.
-type chainSum [16]byte
-
-// next returns the checksum of the following message.
-func (c chainSum) next(body []byte) (sum chainSum) {
-	h := sha256.New()
-	h.Write(c[:])
-	h.Write(body)
-	copy(sum[:], h.Sum(nil))
-	return sum
-}
-
 // The headers of a message.
 const (
 	epochHeader = "Epoch" // of the owner
 	lsnHeader   = "LSN"   // of the last record that ends in this message or before
 	partHeader  = "Part"  // 1, 2, ...: continues a record larger than one message; 0: first part
-	chainHeader = "Chain" // chainSum of this message
+	chainHeader = "Chain" // store.Chain of this message
 	ownerHeader = "Owner" // for humans
 )
 
@@ -148,7 +135,7 @@ func (l *Log) message(body []byte, lsn uint64, part int) *nats.Msg {
 	m.Header.Set(epochHeader, strconv.FormatUint(l.last.epoch, 10))
 	m.Header.Set(lsnHeader, strconv.FormatUint(lsn, 10))
 	m.Header.Set(partHeader, strconv.Itoa(part))
-	chain := l.last.chain.next(body)
+	chain := l.last.chain.Next(body)
 	m.Header.Set(chainHeader, fmt.Sprintf("%x", chain[:]))
 	m.Header.Set(ownerHeader, l.store.cfg.Name)
 	return m
@@ -191,7 +178,7 @@ var errRefused = errors.New("the cluster refuses the message")
 // arrived records that a message is in the log.
 func (l *Log) arrived(sequence uint64, m *nats.Msg) {
 	l.last.sequence = sequence
-	l.last.chain = l.last.chain.next(m.Data)
+	l.last.chain = l.last.chain.Next(m.Data)
 	l.mu.Lock()
 	was := l.failing
 	l.failing = failing{}

@@ -86,7 +86,7 @@ func (l *Log) messages(ctx context.Context) iter.Seq2[[]byte, error] {
 			if err == nil {
 				p, lsn, err = positionOf(m.sequence, m.header)
 			}
-			if err == nil && before != nil && before.chain.next(m.data) != p.chain {
+			if err == nil && before != nil && before.chain.Next(m.data) != p.chain {
 				err = fmt.Errorf("%w: message %d of the stream %s does not follow the one before: messages of it were lost, deleted or changed", store.ErrDamaged, m.sequence, l.store.stream.CachedInfo().Config.Name)
 			}
 			if err != nil {
@@ -116,7 +116,7 @@ type stored struct {
 	sequence uint64
 	header   nats.Header
 	data     []byte
-	chain    chainSum
+	chain    store.Chain
 }
 
 // fewMessages is how many messages are read one by one before a consumer is created for the
