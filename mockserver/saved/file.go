@@ -219,7 +219,7 @@ func (f *File) Open(_ context.Context, account string) (store.Log, error) {
 	if k == nil {
 		return nil, fmt.Errorf("%s: account %q: not found", f.name, account)
 	}
-	return &fileLog{file: f, kept: k}, nil
+	return &fileLog{readOnly{}, f, k}, nil
 }
 
 // Settings returns the settings of an account, which must be in the file.
@@ -236,11 +236,11 @@ func (f *File) Stats() store.Stats { return store.Stats{} }
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// fileLog is an account in a file. A replay calls nothing that would change it.
+// fileLog is an account in a file.
 type fileLog struct {
-	store.Log // nil
-	file      *File
-	kept      *kept
+	readOnly
+	file *File
+	kept *kept
 }
 
 // About is part of store.Kept.
@@ -273,8 +273,26 @@ func (l *fileLog) Records(ctx context.Context) iter.Seq2[journal.Record, error] 
 	}
 }
 
+// errReadOnly is the error for changes of a journal that is only read.
+var errReadOnly = errors.New("a journal that is replayed is read-only")
+
+// readOnly is the part of a store.Log that changes it.
+type readOnly struct{}
+
+// Append ignores the record: a replay must not change the journal.
+func (readOnly) Append(journal.Record) {}
+
+// Commit returns at once.
+func (readOnly) Commit(context.Context, uint64) error { return nil }
+
+// SetAbout fails.
+func (readOnly) SetAbout(context.Context, []byte) error { return errReadOnly }
+
+// Save fails.
+func (readOnly) Save(context.Context, func(io.Writer) (uint64, error)) error { return errReadOnly }
+
 // Lost returns nil: no other process can take the account.
-func (*fileLog) Lost() <-chan struct{} { return nil }
+func (readOnly) Lost() <-chan struct{} { return nil }
 
 // Close does nothing: File.Close closes the file.
-func (*fileLog) Close() error { return nil }
+func (readOnly) Close() error { return nil }
