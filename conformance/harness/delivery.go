@@ -255,7 +255,7 @@ func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
 		return st.wait, nil
 	}
 	e := s.Endpoint("measured destination")
-	e.Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
+	e.Answer(receiver.Reply{}, receiver.Reply{Status: http.StatusServiceUnavailable})
 	h := http.Header{header.Retries: {"1"}}
 	if name := s.Bound("headers", "retry_delay"); name != "" {
 		h.Set(name, RetryDelay)

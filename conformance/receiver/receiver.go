@@ -71,7 +71,7 @@ type Endpoint struct {
 
 	mu     sync.Mutex
 	script []Reply
-	always *Reply // response after the script; nil: 200
+	always Reply // response after the script
 	got    []*Received
 	lost   int // number of deliveries that were not recorded
 }
@@ -227,12 +227,9 @@ func (e *Endpoint) hold(ctx context.Context, got *Received, until <-chan struct{
 // take records a delivery and selects the response.
 func (e *Endpoint) take(got *Received) Reply {
 	e.mu.Lock()
-	answer := Reply{}
-	switch {
-	case len(e.script) > 0:
+	answer := e.always
+	if len(e.script) > 0 {
 		answer, e.script = e.script[0], e.script[1:]
-	case e.always != nil:
-		answer = *e.always
 	}
 	respond, guard, wake := e.Respond, e.Guard, e.Wake
 	if len(e.got) < maxPerEndpoint {
@@ -271,8 +268,8 @@ func (e *Endpoint) Look() []*Received {
 	return slices.Clone(e.got)
 }
 
-// Answer replaces the script. always is the response after it; nil is 200.
-func (e *Endpoint) Answer(always *Reply, script ...Reply) {
+// Answer replaces the script. always is the response after it.
+func (e *Endpoint) Answer(always Reply, script ...Reply) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.always, e.script = always, script
@@ -283,7 +280,7 @@ func (e *Endpoint) Answer(always *Reply, script ...Reply) {
 func (e *Endpoint) End() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.script, e.always, e.got = nil, nil, nil
+	e.script, e.always, e.got = nil, Reply{}, nil
 	e.Respond, e.Guard, e.Wake = nil, nil, nil
 }
 

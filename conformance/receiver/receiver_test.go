@@ -51,14 +51,14 @@ func TestScript(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fact   string
-		always *Reply
+		always Reply
 		script []Reply
 		want   []int
 	}{
-		{"without a script it answers 200", nil, nil, []int{200, 200}},
-		{"a script is followed by 200", nil, []Reply{{Status: 503}, {Status: 404}}, []int{503, 404, 200}},
-		{"a script is followed by the permanent reply", &Reply{Status: 500}, []Reply{{Status: 202}}, []int{202, 500, 500}},
-		{"a reply without a status is a success", nil, []Reply{{Body: "made"}}, []int{200}},
+		{"without a script it answers 200", Reply{}, nil, []int{200, 200}},
+		{"a script is followed by 200", Reply{}, []Reply{{Status: 503}, {Status: 404}}, []int{503, 404, 200}},
+		{"a script is followed by the permanent reply", Reply{Status: 500}, []Reply{{Status: 202}}, []int{202, 500, 500}},
+		{"a reply without a status is a success", Reply{}, []Reply{{Body: "made"}}, []int{200}},
 	} {
 		t.Run(c.fact, func(t *testing.T) {
 			t.Parallel()

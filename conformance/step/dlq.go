@@ -145,10 +145,10 @@ func (s *Scenario) deadRunCalling(status string) error {
 		answer = receiver.Reply{Body: "broken"}
 		answer.Status, _ = strconv.Atoi(status)
 	}
-	s.runs.callback = s.Endpoint("failure callback")
-	s.runs.callback.Aside = true
-	s.runs.callback.Answer(&answer)
-	s.Configure(name, s.runs.callback.URL)
+	e := s.Endpoint("failure callback")
+	e.Aside, s.runs.callback = true, e
+	e.Answer(answer)
+	s.Configure(name, e.URL)
 	return s.deadRun()
 }
 

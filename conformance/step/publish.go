@@ -70,10 +70,10 @@ func (s *Scenario) answersWith(name, always, what, times string) {
 	}
 	e := s.Endpoint(cmp.Or(name, theDestination))
 	if always != "" {
-		e.Answer(&reply)
+		e.Answer(reply)
 		return
 	}
-	e.Answer(nil, slices.Repeat([]receiver.Reply{reply}, map[string]int{"once": 1, "twice": 2}[times])...)
+	e.Answer(receiver.Reply{}, slices.Repeat([]receiver.Reply{reply}, map[string]int{"once": 1, "twice": 2}[times])...)
 }
 
 func (s *Scenario) twoDestinations(a, b string) {
