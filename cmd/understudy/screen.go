@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -220,19 +221,13 @@ func durationOf(ms float64) string {
 	return strings.Replace(clip.Duration(ms), ".0 s", " s", 1)
 }
 
-// countOf is a number and what it counts; the plural ends with s unless it is given.
-func countOf(v any, one string, more ...string) string {
-	n := textOf(v)
-	if n == "" {
-		n = "0"
+// countOf is a number and what it counts.
+func countOf(v any, what string) string {
+	n := cmp.Or(textOf(v), "0")
+	if n != "1" {
+		what += "s"
 	}
-	switch {
-	case n == "1":
-		return "1 " + one
-	case len(more) > 0:
-		return n + " " + more[0]
-	}
-	return n + " " + one + "s"
+	return n + " " + what
 }
 
 // mostLines is how much of a body is shown; JSON has all of it.
