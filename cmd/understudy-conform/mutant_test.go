@@ -332,6 +332,19 @@ func TestGeneratedMutants(t *testing.T) {
 	expect.Generated(t, "mutants.txt", list.String())
 }
 
+// TestPagesCountMutants checks the numbers of servers in the pages: of broken ones by hundreds.
+func TestPagesCountMutants(t *testing.T) {
+	t.Parallel()
+	broken := fmt.Sprintf("more than %d broken servers", len(allMutants())/100*100)
+	for page, counts := range map[string][]string{"README.md": {broken}, "docs/conformance/README.md": {broken, fmt.Sprintf("with %d unusual but correct ones", len(latitudeRows))}} {
+		text, err := os.ReadFile("../../" + page)
+		expect.NoError(t, err)
+		for _, count := range counts {
+			expect.Contains(t, page, strings.Join(strings.Fields(string(text)), " "), count)
+		}
+	}
+}
+
 // Each stated requirement is broken in at least three ways, and the tables are in order.
 func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 	t.Parallel()

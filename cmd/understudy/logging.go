@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/lmittmann/tint"
 
@@ -85,20 +86,33 @@ func clipAttr(_ []string, a slog.Attr) slog.Attr {
 // the terminal.
 func terminalAttr(groups []string, a slog.Attr) slog.Attr {
 	a = clipAttr(groups, a)
+	text := a.Value.String()
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		text = strings.Trim(strconv.QuoteToGraphic(text), `"`)
+	}
 	switch a.Key {
 	case "page", "dlq", "method", "status":
 		return slog.Attr{}
 	case "url", "path":
-		a = slog.String(a.Key, cutAddress(a.Value.String(), 20))
+		text = cutAddress(text, 20)
 	case "reason":
-		a = slog.String(a.Key, cut(a.Value.String(), 90))
+		text = cutQuoted(text, 90)
 	case "why":
-		a = slog.String(a.Key, cut(a.Value.String(), 48))
+		text = cutQuoted(text, 46)
 	}
-	if a.Value.Kind() == slog.KindString && strings.ContainsFunc(a.Value.String(), unicode.IsControl) {
-		return slog.String(a.Key, strings.Trim(strconv.QuoteToGraphic(a.Value.String()), `"`))
+	if text != a.Value.String() {
+		a = slog.String(a.Key, text)
 	}
 	return a
+}
+
+// cutQuoted shortens a text to a number of characters, with the backslashes of its quoted form.
+func cutQuoted(text string, most int) string {
+	short := cut(text, most)
+	for n := most; utf8.RuneCountInString(strconv.Quote(short)) > most+2; n-- {
+		short = cut(text, n)
+	}
+	return short
 }
 
 // paced is a handler that passes linesPerSecond of each level. For a caller that asks Enabled

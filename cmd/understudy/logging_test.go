@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/internal/testkit/expect"
 )
@@ -35,6 +37,26 @@ func TestLogOnATerminal(t *testing.T) {
 	t.Run("has none elsewhere", func(t *testing.T) {
 		expect.Lacks(t, "the line", line(false), "\x1b")
 	})
+}
+
+// TestLinesFitTerminals checks the lines about failures, with texts of destinations: a line has
+// fewer than 160 characters, also if texts are quoted.
+func TestLinesFitTerminals(t *testing.T) {
+	t.Parallel()
+	const id = "msg_01KDVDNA000HREDP6S4KA38D38"
+	for _, text := range []string{strings.Repeat("long ", 100), strings.Repeat(`{"a":"b"}`, 50), strings.Repeat("\x1b[2J", 50), strings.Repeat("\\u00e9 ", 50)} {
+		var out bytes.Buffer
+		log := slog.New(logHandler(&out, true, false, slog.LevelInfo, "text"))
+		url := "https://app.test/" + strings.Repeat("a=b&", 20)
+		log.Info("attempt failed", "why", text, "url", url, "message", id, "in", 149*time.Second, "page", url)
+		log.Warn("message failed, in the DLQ", "why", text, "url", url, "message", id, "dlq", id, "page", url)
+		log.Warn("request refused", "reason", text, "status", 400, "path", url, "page", url)
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(line); n > 160 { // with its end
+				t.Errorf("a line has %d characters, want fewer than 160: %s", n-1, line)
+			}
+		}
+	}
 }
 
 func TestLogIsBounded(t *testing.T) {

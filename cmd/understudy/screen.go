@@ -220,10 +220,10 @@ func durationOf(ms float64) string {
 	return strings.Replace(clip.Duration(ms), ".0 s", " s", 1)
 }
 
-// countOf is a number and what it counts; the plural ends with s unless it is given.
-func countOf(v any, one string, more ...string) string {
+// countOf is a number and what it counts.
+func countOf(v any, one string) string {
 	n, _ := strconv.Atoi(textOf(v)) // 0 for none
-	return clip.Counted(n, one, append(more, one+"s")[0])
+	return clip.Counted(n, one, one+"s")
 }
 
 // mostLines is how much of a body is shown; JSON has all of it.

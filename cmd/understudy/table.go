@@ -77,12 +77,16 @@ func within(v any, names ...string) any {
 }
 
 // cutTitles are the columns that are cut when a table is wider than the terminal.
-var cutTitles = []string{"ANSWERS", "BEFORE", "BODY", "DESTINATION", "FOUND IN", "LABELS", "PATH", "PROBLEMS", "REASON", "RESULT", "RULE", "STEP", "TEXT", "TO", "URL", "WHEN", "WHY", "WORKFLOW"}
+var cutTitles = []string{"ANSWERS", "BEFORE", "BODY", "CRON", "DESTINATION", "FOUND IN", "LABELS", "PATH", "PROBLEMS", "REASON", "RESULT", "RULE", "STEP", "TEXT", "TO", "URL", "WHEN", "WHY", "WORKFLOW"}
 
 // dropTitles are the columns that are left out when the terminal has no room for narrowest
 // characters of the columns that are cut, the first of them first. The first column of a table
 // stays.
 var dropTitles = []string{"ZONE", "DEDUPLICATED", "LAST", "DLQ", "MESSAGE", "RUN", "CREATED", "TOOK", "ATTEMPTS", "NEXT", "FOUND IN", "STATUS"}
+
+// reasonTitles are the last columns that are on a line of their own when the terminal has no room
+// for narrowest characters of them.
+var reasonTitles = []string{"PROBLEMS", "REASON", "TEXT", "WHY"}
 
 // narrowest is the width of a column that may be cut, as long as there is room.
 const narrowest = 24
@@ -151,18 +155,18 @@ func (l *listing) rows(answer any) (list []row) {
 	return list
 }
 
-// fit leaves out columns that nobody misses, and cuts the widest ones, until a line fits.
+// fit leaves out columns that nobody misses, puts the reason on a line of its own, and cuts the
+// widest columns, until a line fits.
 func (t *table) fit() {
 	if t.screen.width == 0 {
 		return
 	}
-	for _, title := range dropTitles {
-		if t.over(narrowest) <= 0 {
-			break
-		}
-		if at := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title }); at > 0 {
-			t.columns, t.widths = slices.Delete(t.columns, at, at+1), slices.Delete(t.widths, at, at+1)
-		}
+	columns, widths := slices.Clone(t.columns), slices.Clone(t.widths)
+	t.leaveOut()
+	if last := len(columns) - 1; t.over(narrowest) > 0 && slices.Contains(reasonTitles, columns[last].title) {
+		widths[last] = 0
+		t.columns, t.widths = columns, widths
+		t.leaveOut()
 	}
 	for over := t.over(math.MaxInt); over > 0; over-- {
 		widest := -1
@@ -178,12 +182,23 @@ func (t *table) fit() {
 	}
 }
 
+// leaveOut leaves out columns until there is room for narrowest characters of those that are cut.
+func (t *table) leaveOut() {
+	for _, title := range dropTitles {
+		if t.over(narrowest) <= 0 {
+			break
+		}
+		if at := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title }); at > 0 {
+			t.columns, t.widths = slices.Delete(t.columns, at, at+1), slices.Delete(t.widths, at, at+1)
+		}
+	}
+}
+
 // over is how much a line is too long, if the columns that may be cut have at most a width.
 func (t *table) over(most int) int {
 	n := -t.screen.width - 2
-	for i, c := range t.columns {
-		w := min(t.widths[i], t.screen.width+narrowest)
-		if slices.Contains(cutTitles, c.title) {
+	for i, w := range t.widths {
+		if slices.Contains(cutTitles, t.columns[i].title) {
 			w = min(w, most)
 		}
 		n += w + 2
@@ -191,30 +206,29 @@ func (t *table) over(most int) int {
 	return n
 }
 
-// line writes a line. What still does not fit is cut at its end.
+// line writes a line. What still does not fit is cut at its end, except for a reason, which is
+// below it.
 func (t *table) line(cells []string, head bool) error {
 	var b strings.Builder
-	used := 0
+	used, limit, below := 0, t.screen.width, ""
 	for i, cell := range cells {
 		most := t.widths[i]
-		if limit := t.screen.width; limit > 0 {
+		if limit > 0 {
 			most = max(0, min(most, limit-used))
 		}
-		if title := t.columns[i].title; title == "URL" || title == "DESTINATION" || title == "WORKFLOW" {
+		title := t.columns[i].title
+		if most < min(narrowest, utf8.RuneCountInString(cell)) && slices.Contains(reasonTitles, title) && !head {
+			below = "\n  " + cut(cell, limit-2)
+			break
+		}
+		if title == "URL" || title == "DESTINATION" || title == "WORKFLOW" {
 			cell = cutAddress(cell, most)
 		}
 		cell = cut(cell, most)
-		n := utf8.RuneCountInString(cell)
-		b.WriteString(t.screen.paint(cell, t.toneOf(i, cell, head)))
-		if i < len(cells)-1 {
-			b.WriteString(strings.Repeat(" ", t.widths[i]-n+2))
-		}
+		b.WriteString(t.screen.paint(cell, t.toneOf(i, cell, head)) + strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(cell)+2))
 		used += t.widths[i] + 2
-		if t.screen.width > 0 && used >= t.screen.width {
-			break
-		}
 	}
-	_, err := fmt.Fprintln(t.screen.w, strings.TrimRight(b.String(), " "))
+	_, err := fmt.Fprintln(t.screen.w, strings.TrimRight(b.String(), " ")+below)
 	return err
 }
 

@@ -60,7 +60,7 @@ var elsewhere = map[string]string{
 	"ctl --json":             "use --output json",
 	"ctl --port":             "use --url http://127.0.0.1:PORT",
 	"ctl delete":             "use `understudy ctl dlq delete ID`",
-	"ctl dlq delete --all":   "give the ids of the entries, which `understudy ctl dlq` lists",
+	"ctl dlq --all":          "give the ids of the entries, which `understudy ctl dlq` lists",
 	"ctl retry":              "use `understudy ctl dlq retry ID`",
 	"ctl send":               "use `understudy ctl publish URL`",
 	"ctl why":                "use `understudy why ID`",

@@ -43,7 +43,7 @@ type Config struct {
 const instructions = `Understudy is a local server that stands in for a QStash and Workflow service. It delivers messages to an application over HTTP, retries, runs workflows, and keeps what failed in the DLQ.
 To find the cause of a failure: overview, then list (kind dlq, runs or messages), then why with the id. deliveries has the requests and responses with bodies.
 Time is a clock of the server: advance moves a manual clock and waits until everything that became due has happened; clock makes it manual. Never wait in real time.
-Times are Unix ms of that clock. Answers that are cut have a cursor: call the same tool again with it.`
+Times are Unix ms of that clock, with the same time in ISO 8601 beside them. An answer that is cut has a cursor: call the same tool again with it.`
 
 // maxMessage is the largest message of a client, in bytes.
 const maxMessage = 4 << 20

@@ -165,6 +165,8 @@ func TestTools(t *testing.T) {
 	got := call("get", `{"id":"`+run+`"}`)
 	expect.Equal(t, "state of the run", got.at("row", "workflowState"), "RUN_FAILED")
 	expect.Equal(t, "events without being asked for", got.at("events", 0, "state"), "")
+	expect.Equal(t, "tool that helps a failed run", got.at("next", 0, "tool"), "resume")
+	expect.Lacks(t, "run", got.text, "/v2/")
 	expect.Equal(t, "events", call("get", `{"id":"`+run+`","events":true}`).at("events", 0, "workflowRunId"), run)
 	resumed := call("resume", `{"id":"`+run+`"}`).at("workflowRunId")
 	call("settle", `{}`)
@@ -182,7 +184,9 @@ func TestTools(t *testing.T) {
 	text := call("docs_read", `{"page":"`+page+`"}`)
 	expect.Contains(t, "page "+page, text.at(), "# ")
 	expect.Contains(t, "explanation", call("explain_error", `{"text":"{\"error\":\"publishMessage: no credentials: must be Bearer\"}"}`).at(), "### 4.")
-	expect.Contains(t, "explanation of what a client prints", call("explain_error", `{"text":"connection refused"}`).at(), "### 17.")
+	for _, printed := range []string{"connection refused", "dial tcp 127.0.0.1:3000: connect: connection refused", "TypeError: fetch failed: connect ECONNREFUSED 127.0.0.1:3000"} {
+		expect.Contains(t, "explanation of "+printed, call("explain_error", `{"text":"`+printed+`"}`).at(), "### 17.")
+	}
 	expect.Contains(t, "explanation of what a client prints", call("explain_error", `{"text":"Unauthorized"}`).at(), "### 4.")
 
 	list, err := s.ListTools(t.Context(), nil)
@@ -212,6 +216,8 @@ func TestSchemas(t *testing.T) {
 			required, _ := input["required"].([]any)
 			for name, described := range properties {
 				expect.True(t, name+" is described", described.(map[string]any)["description"] != nil)
+				what, _ := described.(map[string]any)["description"].(string)
+				expect.True(t, name+" is described by more than the end of a sentence", strings.Contains(what, " ") && !strings.HasPrefix(what, "of "))
 				expect.True(t, name+" is no header of the dialect", !strings.HasPrefix(name, "svc"))
 			}
 			expect.True(t, "it describes its answer", tool.OutputSchema != nil)

@@ -121,6 +121,7 @@ func (v *visit) get(a args) (answer, error) {
 				delete(run, "steps") // spans has them as well
 				delete(result.(map[string]any), "events")
 			}
+			nameTools(result, id)
 			return answer{Result: result, Page: v.link(k.view)}, nil
 		}
 		if k == kinds[0] && !strings.Contains(err.Error(), "not found") { // such as a server that does not answer
@@ -137,15 +138,21 @@ var helps = map[any][2]string{
 	"restart": {"restart", "id"}, "resume": {"resume", "id"}, "retry": {"retry", "dlqId"},
 }
 
-// why explains something, and names the tools that help in place of operations.
+// why explains something.
 func (v *visit) why(a args) (answer, error) {
 	said, err := v.operate(a)
-	x, ok := said.Result.(map[string]any)
+	nameTools(said.Result, a["id"])
+	return said, err
+}
+
+// nameTools names the tools that help in place of operations and commands.
+func nameTools(explained, id any) {
+	x, _ := explained.(map[string]any)
+	reasons, ok := x["reasons"].([]any)
 	if !ok {
-		return said, err
+		return
 	}
 	failure, _ := x["failure"].(map[string]any)
-	reasons, _ := x["reasons"].([]any)
 	can, _ := failure["can"].([]any)
 	delete(failure, "can")
 	var steps []any
@@ -162,12 +169,11 @@ func (v *visit) why(a args) (answer, error) {
 		}
 		arguments := map[string]any{tool[1]: at(step, "subject")}
 		if tool[0] == "notify" {
-			arguments["workflowRunId"] = x["id"]
+			arguments["workflowRunId"] = id
 		}
 		next = append(next, map[string]any{"tool": tool[0], "arguments": arguments})
 	}
 	x["next"] = next
-	return said, err
 }
 
 // publish publishes a message, or starts a run.
@@ -332,22 +338,18 @@ func (v *visit) stub(a args) (answer, error) {
 	return v.operate(a)
 }
 
-// explainError finds the section about an error.
+// explainError finds the section about an error, also after the names of a program and an
+// operation: the one for its text, otherwise one that has its words.
 func (v *visit) explainError(a args) (answer, error) {
-	said := a.text("text")
+	said := strings.TrimSpace(a.text("text"))
 	var response struct{ Error string }
 	if json.Unmarshal([]byte(said), &response) == nil && response.Error != "" {
 		said = response.Error
 	}
-	section, more := help.Explains(strings.TrimSpace(said)), true
-	for section == "" && more { // after the names of a program and an operation
-		_, said, more = strings.Cut(said, ": ")
-		section = help.Explains(said)
-	}
-	if section == "" { // perhaps a few words of an error
-		found := help.Find(a.text("text"))
-		if i := slices.IndexFunc(found, func(f help.Found) bool { return f.Page == "troubleshooting" }); i >= 0 {
-			section = help.Root + found[i].Page + "#" + found[i].Section
+	section := ""
+	for _, find := range []func(string) string{help.Explains, troubleshooting} {
+		for rest, more := said, true; section == "" && more; _, rest, more = strings.Cut(rest, ": ") {
+			section = find(rest)
 		}
 	}
 	if section == "" {
@@ -356,4 +358,14 @@ func (v *visit) explainError(a args) (answer, error) {
 	name, id, _ := strings.Cut(strings.TrimPrefix(section, help.Root), "#")
 	text, _ := help.Section(name, id)
 	return answer{Result: text, Page: v.Base + section}, nil
+}
+
+// troubleshooting is the path of a section about common errors that has these words; "" for none.
+func troubleshooting(words string) string {
+	for _, f := range help.Find(words) {
+		if f.Page == "troubleshooting" {
+			return help.Root + f.Page + "#" + f.Section
+		}
+	}
+	return ""
 }

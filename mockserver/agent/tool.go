@@ -54,7 +54,7 @@ func object(description string) schema {
 
 var (
 	anything  = schema{"description": "a text, or a value that is sent as JSON"}
-	cursor    = schema{"type": "string", "description": "continues the list or the text at the cursor of the last answer"}
+	cursor    = schema{"type": "string", "description": "cursor of the last answer, to continue the list or the text"}
 	count     = schema{"type": "integer", "minimum": 1, "maximum": 100, "x-accepted": "an integer from 1 to 100", "description": "number of entries; 20 by default"}
 	forwarded = object("headers of the delivery, by name")
 	options   = object(`options of the message by name, without the prefix of the header, such as {"Callback": "https://...", "Retries": "0", "Flow-Control-Key": "k", "Flow-Control-Value": "rate=1", "Label": "a"}`)
@@ -65,30 +65,30 @@ var (
 var table = []*tool{
 	{name: "overview", does: "Show the clock, the number of messages and runs by state, the DLQ, stubs and faults. Start here.", kinds: one("controlOverview"), page: " "},
 	{
-		name: "list", does: "List messages, runs, DLQ entries, log events, API requests, schedules, flow-control keys, runs that wait for events, stubs, faults or snapshots, the newest first.",
+		name: "list", does: "List messages, runs, DLQ entries, log events, API requests, schedules, flow-control keys, runs that wait for events, stubs, faults or snapshots. The newest is first.",
 		kinds:  map[string]string{"dlq": "controlDLQ", "faults": "controlFaults", "flow": "controlFlowKeys", "log": "controlLog", "messages": "controlMessages", "requests": "controlRequests", "runs": "controlRuns", "schedules": "controlSchedules", "snapshots": "controlUndos", "stubs": "controlStubs", "waiters": "controlWaiters"},
 		leaves: "limit position maxBody", takes: listed, run: (*visit).list,
 	},
 	{
 		name: "get", does: "Show a message with its events, attempts and responses, a run with its steps, a DLQ entry or a schedule.",
-		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule"), "events": schema{"type": "boolean", "description": "true: of a run, also its log and the headers of its steps"}}, needs: []string{"id"}, run: (*visit).get,
+		takes: map[string]any{"id": text("id of a message, a run, a DLQ entry or a schedule"), "events": schema{"type": "boolean", "description": "true: also the log of a run and the headers of its steps"}}, needs: []string{"id"}, run: (*visit).get,
 	},
-	{name: "why", does: "Explain the state of a message, run, DLQ entry or flow-control key: what it waits for, the last failure with its stack trace, the tools that help, and where it came from.", kinds: one("controlExplain"), run: (*visit).why},
+	{name: "why", does: "Explain the state of a message, run, DLQ entry or flow-control key: the last failure with its stack trace, what it waits for, which tools help, and what it came from.", kinds: one("controlExplain"), run: (*visit).why},
 	{name: "search", does: "Find messages, runs, DLQ entries and events by words in ids, URLs, headers, bodies and errors, and by filters.", kinds: one("controlSearch"), page: "search", takes: listed, leaves: "count cursor", run: (*visit).list},
-	{name: "deliveries", does: "List the attempts to deliver messages, or one message, with the headers and bodies of request and response; the newest last.", kinds: one("controlDeliveries"), page: "messages", leaves: "limit", takes: listed, run: (*visit).list},
+	{name: "deliveries", does: "List the attempts to deliver messages, or one message, with headers and bodies of requests and responses. The newest is last.", kinds: one("controlDeliveries"), page: "messages", leaves: "limit", takes: listed, run: (*visit).list},
 	{name: "body", does: "Read a long body in parts. To continue, set start to the end of the last part.", kinds: one("controlBody")},
-	{name: "wait", does: "Wait until deliveries, requests or events match, such as the event DELIVERED of a message. With advance, a manual clock may move meanwhile.", effect: changes, kinds: one("controlAwait")},
+	{name: "wait", does: "Wait until deliveries, requests or events match, such as the event DELIVERED of a message. Use advance to let a manual clock move meanwhile.", effect: changes, kinds: one("controlAwait")},
 	{name: "settle", does: "Wait until no attempt is ready or in flight.", kinds: one("controlSettle"), page: " "},
 	{name: "advance", does: "Move a manual clock by a duration, to a time, or until the next timer, and wait until everything that became due has happened.", effect: changes, kinds: one("controlAdvance"), page: " "},
 	{name: "clock", does: "Set the clock to manual, which advance needs, or to real.", effect: changes, kinds: one("controlSetClock"), page: " "},
 	{
 		name: "publish", does: "Publish a message to a URL or a URL group.", effect: changes, kinds: one("publishMessage"), run: (*visit).publish,
-		takes: map[string]any{"body": anything, "method": text("method of the delivery; POST by default"), "delay": text("time before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0, "description": "attempts after the first one"}, "headers": forwarded, "options": options},
+		takes: map[string]any{"body": anything, "method": text("method of the delivery; POST by default"), "delay": text("time before the first attempt, such as 1h"), "retries": schema{"type": "integer", "minimum": 0, "description": "number of attempts after the first one"}, "headers": forwarded, "options": options},
 	},
 	{name: "trigger", does: "Start a workflow run at the URL of a workflow endpoint.", effect: changes, kinds: one("triggerWorkflow"), run: (*visit).publish, takes: map[string]any{"body": anything, "headers": forwarded, "options": options}},
 	{
 		name: "notify", does: "Send an event to the workflow runs that wait for it. One named run also gets it if it waits later.", effect: changes, run: (*visit).notify,
-		takes: map[string]any{"eventId": text("id of the event"), "data": anything, "workflowRunId": text("id of the only run that gets the event")}, needs: []string{"eventId"},
+		takes: map[string]any{"eventId": text("id of the event"), "data": anything, "workflowRunId": text("id of the run that gets the event; all waiting runs by default")}, needs: []string{"eventId"},
 	},
 	{name: "deliver_now", does: "Make the next attempt of a waiting message now.", effect: changes, kinds: one("controlHurry")},
 	{name: "retry", does: "Publish a message of the DLQ again.", effect: changes, kinds: one("retryDLQMessage")},
@@ -98,14 +98,14 @@ var table = []*tool{
 	{name: "stub", does: "Answer deliveries to a URL without network access. The answers are used in turn, and the last one repeats. The newest stub that matches applies.", effect: changes, kinds: one("controlAddStub"), page: "stubs", run: (*visit).stub, takes: map[string]any{
 		"answers": schema{"type": "array", "minItems": 1, "description": `statuses such as 503, or objects such as {"status": 200, "body": "ok", "delay": "3s"}, also with headers, drop and fail`},
 	}},
-	{name: "fault", does: "Make API calls or deliveries fail on purpose. times and probability limit how often.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
+	{name: "fault", does: "Make API calls or deliveries fail on purpose. Use times and probability to limit how often.", effect: changes, kinds: one("controlSetFaults"), page: "stubs", run: (*visit).fault},
 	{name: "clear", does: "Remove all stubs, or all faults.", effect: destroys, kinds: map[string]string{"faults": "controlClearFaults", "stubs": "controlClearStubs"}, page: "stubs"},
-	{name: "snapshot", does: "Keep the state of the account in the memory of the server; restore goes back to it.", effect: changes, kinds: one("controlKeepUndo"), leaves: "scope id"},
+	{name: "snapshot", does: "Save the state of the account in the memory of the server. restore goes back to it.", effect: changes, kinds: one("controlKeepUndo"), leaves: "scope id"},
 	{name: "restore", does: "Go back to a snapshot. Later changes are lost, and the snapshot is removed.", effect: destroys, kinds: one("controlUndo"), page: " "},
 	{name: "reset", does: "Remove everything except the configuration: messages, runs, DLQ, stubs, faults. The clock returns to its start.", effect: destroys, kinds: one("controlReset"), page: " "},
-	{name: "docs_search", does: "Search the documentation for sections with all of these words.", takes: map[string]any{"query": text("words"), "cursor": cursor, "count": count}, needs: []string{"query"}, run: (*visit).docsSearch},
+	{name: "docs_search", does: "Search the documentation for sections with all of these words.", takes: map[string]any{"query": text("words that the section must have"), "cursor": cursor, "count": count}, needs: []string{"query"}, run: (*visit).docsSearch},
 	{name: "docs_read", does: "Read a page of the documentation, or a section of it.", takes: map[string]any{"page": text("name of the page, such as testing-python"), "section": text("id of the section"), "cursor": cursor}, needs: []string{"page"}, run: (*visit).docsRead},
-	{name: "explain_error", does: "Find the section of the documentation that explains an error, of the server or of a client.", takes: map[string]any{"text": text("the error")}, needs: []string{"text"}, run: (*visit).explainError},
+	{name: "explain_error", does: "Find the section of the documentation that explains an error of the server or of a client.", takes: map[string]any{"text": text("the text of the error")}, needs: []string{"text"}, run: (*visit).explainError},
 }
 
 var failed = map[string]any{"id": text("id of the DLQ entry, or of the failed run")}
@@ -136,7 +136,7 @@ func (t *tool) describe() {
 		needs = append(slices.Clone(needs), o.needs...)
 	}
 	if t.kinds[""] == "" && t.kinds != nil {
-		takes["kind"] = schema{"type": "string", "enum": slices.Sorted(maps.Keys(t.kinds)), "description": "what to take"}
+		takes["kind"] = schema{"type": "string", "enum": slices.Sorted(maps.Keys(t.kinds)), "description": "kind of entries"}
 		needs = append(needs, "kind")
 	}
 	slices.Sort(needs)
@@ -159,8 +159,8 @@ func (t *tool) describe() {
 
 // outputSchema is that of an answer.
 var outputSchema = schema{"type": "object", "required": []string{"result"}, "properties": schema{
-	"result": schema{"description": "the answer of the control API, or a part of it"}, "page": text("address of the view that shows it"), "warning": text("of the server"),
-	"cursor": text("continues the list or the text"), "cut": text("what was left out, and how to see it"),
+	"result": schema{"description": "the answer of the control API, or a part of it"}, "page": text("address of the view that shows it"), "warning": text("warning of the server"),
+	"cursor": text("argument that continues the list or the text"), "cut": text("what was left out, and how to see it"),
 }}
 
 // plainSchema is a schema without the keywords of this project, which strict clients refuse.

@@ -9,6 +9,8 @@ var mistakes = []struct {
 	text    *regexp.Regexp
 	section string
 }{
+	{regexp.MustCompile(`^stand-in unreachable`), "3-no-server-is-running"},
+	{regexp.MustCompile(`^ *(?:no response: |connect: )?connection refused|^connect ECONNREFUSED`), "17-the-application-is-not-running-or-listens-elsewhere"},
 	{regexp.MustCompile(`no credentials: must be `), "4-there-is-no-token"},
 	{regexp.MustCompile(`not a token of this server`), "5-the-token-belongs-to-another-server"},
 	{regexp.MustCompile(`^path destination: invalid value`), "6-the-destination-has-no-scheme"},

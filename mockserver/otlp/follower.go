@@ -51,7 +51,7 @@ type message struct {
 	trace    trace.Context
 	parent   [8]byte        // of its attempts
 	step     oteltrace.Span // nil: not in a run, or asleep
-	asleep   *span          // the step, which starts when its sleep ends
+	opened   *span          // the step; without step, it starts when its sleep ends
 	run      *run           // since its first attempt; nil: not in a run, or in one that is not followed
 	target   int            // the step that its call runs, if it was planned
 	named    bool           // the step has its name
@@ -138,8 +138,8 @@ func (f *follower) Observe(account string, e *engine.Event) {
 	case engine.Active:
 		f.waited(m, e, at)
 		m.begun = at
-		if s := m.asleep; s != nil {
-			s.from, m.parent, m.asleep = at.real, s.id, nil
+		if s := m.opened; s != nil && m.step == nil {
+			s.from, m.parent = at.real, s.id
 			m.step = f.start(s)
 		}
 		if r := f.runs[account+"/"+e.Message.RunID]; r != nil && m.run == nil && m.step != nil {
@@ -147,6 +147,9 @@ func (f *follower) Observe(account string, e *engine.Event) {
 		}
 	case engine.Retry:
 		m.why, m.since, m.due = "retry", at, e.NextAt
+		if m.step != nil && m.attempts == 1 { // the parent of this attempt, which is sent again when the step ends
+			f.end(f.start(m.opened), at.real, "")
+		}
 	case engine.Delivered, engine.Failed, engine.Canceled:
 		f.stepped(m, e, at)
 		delete(f.messages, key)
@@ -214,8 +217,9 @@ func (f *follower) inStep(account string, m *message, s *span, e *engine.Event) 
 		}
 		s.name = "step after " + step.Name
 	}
+	m.opened = s
 	if e.Asleep() {
-		m.why, m.parent, m.asleep = "sleep "+step.Name, s.parent, s
+		m.why, m.parent = "sleep "+step.Name, s.parent
 		return
 	}
 	m.step = f.start(s)
@@ -241,9 +245,6 @@ func (f *follower) stepped(m *message, e *engine.Event, at moment) {
 	cause := ""
 	if e.State == string(engine.Failed) {
 		cause = e.Message.CauseOf(e.Outcome)
-		if name := e.Message.AttemptedStep(e.Outcome); name != "" && !m.named {
-			m.step.SetName("step " + name)
-		}
 	}
 	if m.run != nil {
 		m.run.calls = slices.DeleteFunc(m.run.calls, func(one *message) bool { return one == m })
@@ -324,6 +325,10 @@ func (f *follower) attempt(account string, m *message, e *engine.Event, o *engin
 			kind = strconv.Itoa(o.Status)
 		}
 		attributes = append(attributes, attribute.String("error.type", kind))
+		if name := e.Message.AttemptedStep(o); name != "" && !m.named && m.step != nil {
+			m.opened.name = "step " + name
+			m.step.SetName(m.opened.name)
+		}
 	}
 	started := f.start(&span{trace: m.trace, id: m.trace.Span("attempt", sent.ID, m.attempts), parent: m.parent, name: sent.Method + " " + placeOf(sent.URL), kind: oteltrace.SpanKindClient, from: from, attributes: attributes})
 	f.end(started, at.real, cause)

@@ -476,3 +476,20 @@ func TestAFailedRun(t *testing.T) {
 		})
 	}
 }
+
+// TestARetryingStep checks that a step is sent when its first attempt has failed, so that a viewer
+// shows this attempt below its step while the step is repeated.
+func TestARetryingStep(t *testing.T) {
+	t.Parallel()
+	u, done := traced(t, mockserver.Config{Clock: "manual"})
+	u.Stub("https://app.test/*", 503)
+	post(t, u.URL()+"/_understudy/as/svcUser/v2/trigger/https://app.test/flow")
+	u.Settle()
+	r := done()
+	attempt := r.Named("POST app.test/flow")[0]
+	sent := slices.IndexFunc(r.Again, func(s *spans.Span) bool { return string(s.GetSpanId()) == string(attempt.GetParentSpanId()) })
+	if sent < 0 {
+		t.Fatal("the parent of the attempt was not sent before the step ended")
+	}
+	expect.Contains(t, "name", r.Again[sent].GetName(), "step")
+}

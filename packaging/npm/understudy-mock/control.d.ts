@@ -31,7 +31,7 @@ export interface Answer {
   body?: string;
   /** on the clock, such as 3s */
   delay?: string;
-  /** the connection ends without an answer */
+  /** true: the connection ends without an answer */
   drop?: boolean;
   /** no answer at all */
   fail?: "refused" | "reset" | "timeout" | "tls";
@@ -240,35 +240,35 @@ export interface Explanation {
 }
 
 export interface Fault {
-  /** of the answer */
+  /** body of the answer */
   body?: string;
-  /** api: real time; delivery: on the clock */
+  /** delay, such as 3s: of an API call in real time, of a delivery on the clock */
   delay?: string;
-  /** the connection ends without an answer */
+  /** true: the connection ends without an answer */
   drop?: boolean;
-  /** delivery: it is made twice */
+  /** true: the delivery is made twice */
   duplicate?: boolean;
-  /** api: the call takes effect before its answer is lost or replaced */
+  /** true: the API call takes effect before its answer is lost or replaced */
   executed?: boolean;
-  /** of a delivery, as in a stub */
+  /** headers that the delivery must have, by name */
   header?: Record<string, string>;
-  /** of the answer */
+  /** headers of the answer */
   headers?: Record<string, string>;
-  /** what fails */
+  /** what fails: API calls or deliveries */
   on: "api" | "delivery";
-  /** operationId */
+  /** operationId of the API calls that fail, such as publishMessage; all by default */
   operation?: string;
-  /** api: a refusal of the service, with its status, body and headers */
+  /** a refusal of an API call as the service sends it, with status, body and headers */
   preset?: "rate-limit-daily" | "rate-limit-burst";
-  /** with which it applies */
+  /** how likely it applies, from 0 to 1 */
   probability?: number;
-  /** delivery: the next one comes first */
+  /** true: the next delivery comes first */
   reorder?: boolean;
-  /** of the answer */
+  /** status of the answer */
   status?: number;
   /** how often it applies; 0, the default, is always */
   times?: number;
-  /** of a delivery, as in a stub */
+  /** URL of the delivery, in which * matches any characters, or a regular expression between slashes */
   url?: string;
 }
 
@@ -703,7 +703,7 @@ export interface Stub {
   answers?: Answer[];
   /** headers that the delivery must have, by name */
   header?: Record<string, string>;
-  /** of the delivery; any by default */
+  /** method of the delivery; any by default */
   method?: string;
   /** each message starts with the first answer */
   perMessage?: boolean;
@@ -781,11 +781,11 @@ export interface Operations {
     body: {
       /** a duration, such as 24h or 1d12h */
       by?: string;
-      /** timeout in real time; 60s by default */
+      /** real time to wait, such as 30s; 60s by default */
       timeout?: string;
-      /** Unix ms, within the years 1970 to 9999 */
+      /** the time to reach in Unix ms, within the years 1970 to 9999 */
       to?: number;
-      /** the next timer, or until only schedules are left */
+      /** next: until the next timer; idle: until only schedules are left */
       until?: "next" | "idle";
     };
     response: Progress;
@@ -803,21 +803,21 @@ export interface Operations {
       advance?: string;
       /** minimum number of matching entries; 1 by default */
       count?: number;
-      /** of a delivery or an event */
+      /** id of the message of a delivery or an event */
       messageId?: string;
-      /** the kind of entry */
+      /** kind of entry */
       on: "deliveries" | "requests" | "events";
-      /** operationId of a request */
+      /** operationId of a request, such as publishMessage */
       operation?: string;
-      /** of an event, such as DELIVERED, FAILED or RUN_SUCCESS */
+      /** state of an event, such as DELIVERED, FAILED or RUN_SUCCESS */
       state?: string;
-      /** of the response to a delivery or a request */
+      /** status of the response to a delivery or a request */
       status?: number;
       /** real time to wait, such as 30s; 5s by default */
       timeout?: string;
-      /** prefix of the URL of a delivery or an event; for an event of a run, of its workflow */
+      /** start of the URL of a delivery, of an event, or of the workflow of a run */
       url?: string;
-      /** of an event */
+      /** id of the run of an event */
       workflowRunId?: string;
     };
     response: Awaited;
@@ -829,11 +829,11 @@ export interface Operations {
     query: {
       /** an account id */
       account?: string;
-      /** bytes of each body; longer bodies are cut */
+      /** maximum number of bytes of each body; longer bodies are cut */
       maxBody?: number;
-      /** which of its bodies; without it, its content. Messages: request-1, response-1 and so on, by attempts; runs: output, step-0 and so on; DLQ entries: response; requests: request, response */
+      /** which body. Of a message: request-1, response-1 and so on, by attempt; of a run: output, step-0 and so on; of a DLQ entry: response; of a request: request or response. Default: the body of the entry itself */
       place?: string;
-      /** the first byte */
+      /** position of the first byte to read */
       start?: number;
     };
     response: BodyPart;
@@ -933,9 +933,9 @@ export interface Operations {
       dlqId?: string;
       /** name of a flow-control key */
       flowControlKey?: string;
-      /** Unix ms */
+      /** earliest time in Unix ms */
       fromDate?: number;
-      /** a whole label */
+      /** one of the labels, in full */
       label?: string;
       /** id of a message */
       messageId?: string;
@@ -943,15 +943,15 @@ export interface Operations {
       queueName?: string;
       /** id of a schedule */
       scheduleId?: string;
-      /** of the whole list; a leading minus reverses the order; entries without a value come last */
+      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last */
       sort?: "attempts" | "cause" | "dlqId" | "failedAt" | "label" | "responseStatus" | "url" | "-attempts" | "-cause" | "-dlqId" | "-failedAt" | "-label" | "-responseStatus" | "-url";
-      /** of messages or of workflow runs */
+      /** message: only entries of messages; workflow: only those of workflow runs */
       source?: "message" | "workflow";
-      /** Unix ms */
+      /** latest time in Unix ms */
       toDate?: number;
       /** URL group */
       topicName?: string;
-      /** a prefix */
+      /** start of the URL */
       url?: string;
       /** id of a workflow run */
       workflowRunId?: string;
@@ -969,13 +969,13 @@ export interface Operations {
       follow?: boolean;
       /** number of entries, the newest ones; 1000 by default */
       limit?: number;
-      /** bytes of each body; longer bodies are cut */
+      /** maximum number of bytes of each body; longer bodies are cut */
       maxBody?: number;
       /** id of a message */
       messageId?: string;
-      /** of the response */
+      /** status of the response */
       status?: number;
-      /** a prefix */
+      /** start of the URL */
       url?: string;
     };
     response: Deliveries;
@@ -1028,7 +1028,7 @@ export interface Operations {
       /** an account id */
       account?: string;
       count?: number;
-      /** a part of the key */
+      /** text within the key */
       key?: string;
     };
     response: unknown;
@@ -1075,7 +1075,7 @@ export interface Operations {
     body: {
       /** of the group, queue or schedule */
       id?: string;
-      /** what follows, such as reset */
+      /** what comes next, such as a reset */
       label: string;
       /** account: everything, which is the default; rules: stubs, faults and rewrites only; group, queue, schedule: the one that id names */
       scope?: "account" | "group" | "queue" | "rules" | "schedule";
@@ -1110,9 +1110,9 @@ export interface Operations {
       cursor?: string;
       /** name of a flow-control key */
       flowControlKey?: string;
-      /** Unix ms */
+      /** earliest time in Unix ms */
       fromDate?: number;
-      /** a whole label */
+      /** one of the labels, in full */
       label?: string;
       /** id of a message */
       messageId?: string;
@@ -1120,15 +1120,15 @@ export interface Operations {
       queueName?: string;
       /** id of a schedule */
       scheduleId?: string;
-      /** of messages or of workflow runs */
+      /** message: only entries of messages; workflow: only those of workflow runs */
       source?: "message" | "workflow";
       /** states, separated by commas */
       state?: string;
-      /** Unix ms */
+      /** latest time in Unix ms */
       toDate?: number;
       /** URL group */
       topicName?: string;
-      /** a prefix */
+      /** start of the URL */
       url?: string;
       /** id of a workflow run */
       workflowRunId?: string;
@@ -1142,7 +1142,7 @@ export interface Operations {
     query: {
       /** an account id */
       account?: string;
-      /** bytes of each body; longer bodies are cut */
+      /** maximum number of bytes of each body; longer bodies are cut */
       maxBody?: number;
     };
     response: unknown;
@@ -1155,14 +1155,14 @@ export interface Operations {
       /** an account id */
       account?: string;
       count?: number;
-      /** also count the entries of all pages, by their states */
+      /** true: also count the entries of all pages, by their states */
       counts?: boolean;
       cursor?: string;
       /** name of a flow-control key */
       flowControlKey?: string;
-      /** Unix ms */
+      /** earliest time in Unix ms */
       fromDate?: number;
-      /** a whole label */
+      /** one of the labels, in full */
       label?: string;
       /** id of a message */
       messageId?: string;
@@ -1170,17 +1170,17 @@ export interface Operations {
       queueName?: string;
       /** id of a schedule */
       scheduleId?: string;
-      /** of the whole list; a leading minus reverses the order; entries without a value come last */
+      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last */
       sort?: "attempts" | "bytes" | "cause" | "createdAt" | "label" | "messageId" | "next" | "state" | "url" | "-attempts" | "-bytes" | "-cause" | "-createdAt" | "-label" | "-messageId" | "-next" | "-state" | "-url";
-      /** of messages or of workflow runs */
+      /** message: only entries of messages; workflow: only those of workflow runs */
       source?: "message" | "workflow";
       /** states, separated by commas */
       state?: string;
-      /** Unix ms */
+      /** latest time in Unix ms */
       toDate?: number;
       /** URL group */
       topicName?: string;
-      /** a prefix */
+      /** start of the URL */
       url?: string;
       /** id of a workflow run */
       workflowRunId?: string;
@@ -1228,17 +1228,17 @@ export interface Operations {
       follow?: boolean;
       /** number of entries, the newest ones; 1000 by default */
       limit?: number;
-      /** bytes of each body; longer bodies are cut */
+      /** maximum number of bytes of each body; longer bodies are cut */
       maxBody?: number;
-      /** of an API request, such as publishMessage */
+      /** operationId of an API request, such as publishMessage */
       operationId?: string;
-      /** a prefix */
+      /** start of the path */
       path?: string;
       /** only the request at this position */
       position?: number;
       /** only requests that were refused or answered with an error, or only the others */
       refused?: boolean;
-      /** of the response */
+      /** status of the response */
       status?: number;
     };
     response: Requests;
@@ -1304,22 +1304,22 @@ export interface Operations {
       /** an account id */
       account?: string;
       count?: number;
-      /** also count the entries of all pages, by their states */
+      /** true: also count the entries of all pages, by their states */
       counts?: boolean;
       cursor?: string;
       /** name of a flow-control key */
       flowControlKey?: string;
-      /** Unix ms */
+      /** earliest time in Unix ms */
       fromDate?: number;
-      /** a whole label */
+      /** one of the labels, in full */
       label?: string;
-      /** of the whole list; a leading minus reverses the order; entries without a value come last */
+      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last */
       sort?: "attempts" | "cause" | "createdAt" | "duration" | "label" | "next" | "state" | "url" | "workflowRunId" | "-attempts" | "-cause" | "-createdAt" | "-duration" | "-label" | "-next" | "-state" | "-url" | "-workflowRunId";
       /** states, separated by commas */
       state?: string;
-      /** Unix ms */
+      /** latest time in Unix ms */
       toDate?: number;
-      /** a prefix */
+      /** start of the URL */
       url?: string;
       /** id of a workflow run */
       workflowRunId?: string;
@@ -1360,11 +1360,11 @@ export interface Operations {
       account?: string;
     };
     body: {
-      /** true: a real clock that is ahead of the clock of the machine is set to it, and all times of the state move back by the same amount; of several accounts, those with a real clock */
+      /** true: set a real clock that is ahead to the time of the machine, and move all times of the state back by the same amount. Of several accounts, only those with a real clock change */
       correct?: boolean;
-      /** real: wall time; a clock that is ahead stays ahead until it is corrected or reset */
+      /** real: follows the clock of the machine; manual: advance moves it; auto: skips to the next timer. A real clock that is ahead stays ahead until it is corrected or reset */
       mode?: "real" | "manual" | "auto";
-      /** Unix ms, within the years 1970 to 9999; a manual clock only moves forward */
+      /** the new time in Unix ms, within the years 1970 to 9999; a manual clock only moves forward */
       now?: number;
     };
     response: Clock;

@@ -40,7 +40,7 @@ class Answer(TypedDict, total=False):
     body: str
     # on the clock, such as 3s
     delay: str
-    # the connection ends without an answer
+    # true: the connection ends without an answer
     drop: bool
     # no answer at all
     fail: Literal["refused", "reset", "timeout", "tls"]
@@ -381,38 +381,38 @@ class Explanation(_Explanation, total=False):
 
 
 class _Fault(TypedDict):
-    # what fails
+    # what fails: API calls or deliveries
     on: Literal["api", "delivery"]
 
 
 class Fault(_Fault, total=False):
-    # of the answer
+    # body of the answer
     body: str
-    # api: real time; delivery: on the clock
+    # delay, such as 3s: of an API call in real time, of a delivery on the clock
     delay: str
-    # the connection ends without an answer
+    # true: the connection ends without an answer
     drop: bool
-    # delivery: it is made twice
+    # true: the delivery is made twice
     duplicate: bool
-    # api: the call takes effect before its answer is lost or replaced
+    # true: the API call takes effect before its answer is lost or replaced
     executed: bool
-    # of a delivery, as in a stub
+    # headers that the delivery must have, by name
     header: Dict[str, str]
-    # of the answer
+    # headers of the answer
     headers: Dict[str, str]
-    # operationId
+    # operationId of the API calls that fail, such as publishMessage; all by default
     operation: str
-    # api: a refusal of the service, with its status, body and headers
+    # a refusal of an API call as the service sends it, with status, body and headers
     preset: Literal["rate-limit-daily", "rate-limit-burst"]
-    # with which it applies
+    # how likely it applies, from 0 to 1
     probability: float
-    # delivery: the next one comes first
+    # true: the next delivery comes first
     reorder: bool
-    # of the answer
+    # status of the answer
     status: int
     # how often it applies; 0, the default, is always
     times: int
-    # of a delivery, as in a stub
+    # URL of the delivery, in which * matches any characters, or a regular expression between slashes
     url: str
 
 
@@ -842,7 +842,7 @@ class Stub(_Stub, total=False):
     answers: List[Answer]
     # headers that the delivery must have, by name
     header: Dict[str, str]
-    # of the delivery; any by default
+    # method of the delivery; any by default
     method: str
     # each message starts with the first answer
     perMessage: bool
