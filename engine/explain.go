@@ -159,7 +159,7 @@ func (a *Account) explainMessage(m *state.Message) (why []Reason) {
 		return why
 	}
 	if u := a.state.Shares.Of(first.URL); u.Held.Len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("ready; destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL: it starts when fewer are", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
+		return []Reason{{Text: fmt.Sprintf("ready; destination %s has reached its share of the attempts in flight, %d of at most %d, %d of them to the same URL; starts when one of them ends", u.Host.Name, u.Host.Running, a.cfg.Parallel, u.Running)}}
 	}
 	return []Reason{{Text: fmt.Sprintf("ready; starts when one of the %d attempts in flight ends", a.state.Running)}}
 }
@@ -195,10 +195,10 @@ func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 		why = append(why, explainPause(k))
 	}
 	if k.Parallelism > 0 && k.InFlight >= k.Parallelism {
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q has reached its parallelism: %d of at most %d are in flight", k.Key, k.InFlight, k.Parallelism)})
 	}
 	if next := k.NextStart(a.state.Now); !next.IsZero() {
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, clip.Duration(float64(k.Period.Milliseconds()))), Until: next})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q has reached its rate: %d per %s", k.Key, k.Rate, clip.Duration(float64(k.Period.Milliseconds()))), Until: next})
 	}
 	return why
 }

@@ -149,7 +149,7 @@ func (w *reasons) without(r engine.Reason) {
 		w.must(err)
 	case strings.Contains(r.Text, "is paused since"):
 		w.must(w.SetFlowPaused(name(), false))
-	case strings.Contains(r.Text, "be in flight, and"):
+	case strings.Contains(r.Text, "has reached its parallelism"):
 		w.must(w.PinFlow(name(), engine.FlowControl{Parallelism: 1000}))
 	case !r.Until.IsZero() && r.Until.After(w.Now()):
 		w.pass(r.Until.Sub(w.Now()))

@@ -49,7 +49,7 @@ func TestExplain(t *testing.T) {
 		{w.why(timed), "message CREATED | first attempt not due yet [Not-Before] +2h0m0s"},
 		{w.why(retried), "message RETRY | 503 response, attempt 1 of 4; next attempt not due yet [backoff]"},
 		{w.why(queued), `queue "q" is paused`},
-		{w.why(held), `flow-control key "k" lets 1 start in 1 m, and all of these have started [] +1m0s`},
+		{w.why(held), `flow-control key "k" has reached its rate: 1 per 1 m [] +1m0s`},
 		{w.why("k"), "flow-control key 1 waiting, 0 in flight"},
 		{w.why(failed), "message FAILED | 503 response, attempt 1 of 1 [] | ended"},
 		{paused(), `flow-control key "k" is paused since`},
@@ -77,7 +77,7 @@ func TestWhyNamesOnlyWhatHoldsAMessageNow(t *testing.T) {
 	w.advance(4 * time.Hour)
 	w.must(w.SetFlowPaused("k", true))
 	for name, id := range map[string]string{"message": w.publish(engine.Options{Flow: key}), "delayed message": w.publish(engine.Options{Flow: key, Delay: time.Hour}), "key": "k"} {
-		if got := w.why(id); strings.Contains(got, "lets 2 start") || !strings.Contains(got, "is paused since") {
+		if got := w.why(id); strings.Contains(got, "has reached its rate: 2") || !strings.Contains(got, "is paused since") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
