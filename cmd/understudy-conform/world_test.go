@@ -69,13 +69,15 @@ func withBoth(a, b string, change func(*http.Request)) func(func()) mutantParts 
 	})
 }
 
-// worldMutants are servers that are wrong for combinations which no written scenario has. says is
-// part of the smallest thing that is reported.
-var worldMutants = []struct {
+// worldMutant is a broken server and what the report says of it.
+type worldMutant struct {
 	mutant
 	breaks []string // one of them fails
 	says   []string // words of the smallest thing; its other options are one at most
-}{
+}
+
+// worldMutants are servers that are wrong for combinations which no written scenario has.
+var worldMutants = []worldMutant{
 	{mutant{ID: "a delayed message has one retry less", Build: withBoth(header.Delay, header.Retries, func(r *http.Request) {
 		if r.Header.Get(header.Retries) == "2" {
 			r.Header.Set(header.Retries, "1")
@@ -326,23 +328,28 @@ func withStrategy(of func(s, limiter map[string]any) bool, change func(s, limite
 }
 
 // ofAnyAccount lists a run to everybody who knows its id.
-func ofAnyAccount(hit func()) mutantParts {
-	var mu sync.Mutex
-	owner := map[string]string{}
-	return changeRequest(func(r *http.Request) bool { return listingDLQ(r) || listingLog(r) }, func(r *http.Request) {
-		run, token := r.URL.Query().Get("workflowRunId"), r.Header.Get("Authorization")
-		if run == "" {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if owner[run] == "" {
-			owner[run] = token
-		} else if owner[run] != token {
-			hit()
-			r.Header.Set("Authorization", owner[run])
-		}
-	})(func() {})
+func ofAnyAccount(hit func()) mutantParts { return ofAnyAccountBy("workflowRunId")(hit) }
+
+// ofAnyAccountBy is the same for everybody who knows the value of a filter.
+func ofAnyAccountBy(filter string) func(func()) mutantParts {
+	return func(hit func()) mutantParts {
+		var mu sync.Mutex
+		owner := map[string]string{}
+		return changeRequest(func(r *http.Request) bool { return listingDLQ(r) || listingLog(r) }, func(r *http.Request) {
+			run, token := r.URL.Query().Get(filter), r.Header.Get("Authorization")
+			if run == "" {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if owner[run] == "" {
+				owner[run] = token
+			} else if owner[run] != token {
+				hit()
+				r.Header.Set("Authorization", owner[run])
+			}
+		})(func() {})
+	}
 }
 
 // hostsAlone gives each host counters of its own.
@@ -356,8 +363,9 @@ func hostsAlone(hit func()) mutantParts {
 func TestWorldsFindCombinations(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
-	tried, every := 0, max(1, len(worldMutants)/effort.Amount(t, "WORLD_MUTANTS", 2, 8))
-	for _, m := range worldMutants {
+	all := slices.Concat(worldMutants, lifeMutants)
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "WORLD_MUTANTS", 2, 8))
+	for _, m := range all {
 		if tried++; tried%every != 0 {
 			continue
 		}

@@ -101,9 +101,15 @@ func (v *server) serve(l *Life) {
 		}
 		script := l.script(i)
 		for n := 0; n <= allowed; n++ {
-			got := &receiver.Received{Path: l.path, Header: v.headers(l, n), Body: l.Order.Body}
-			if n > 0 && v.has("the body of a retry is cut") {
+			got := &receiver.Received{Method: http.MethodPost, Path: l.path, Header: v.headers(l, n), Body: l.Order.Body}
+			got.Header.Set("Content-Type", l.Order.Header.Get("Content-Type"))
+			switch {
+			case n > 0 && v.has("the body of a retry is cut"):
 				got.Body = []byte("cut")
+			case n > 0 && v.has("a retry has another method"):
+				got.Method = http.MethodPut
+			case n > 0 && v.has("a retry has another content type"):
+				got.Header.Set("Content-Type", "text/plain")
 			}
 			if strings.Contains(l.path, "?") && v.has("the query is decoded") {
 				got.Path = strings.ReplaceAll(l.path, "%20", " ")
@@ -122,8 +128,11 @@ func (v *server) serve(l *Life) {
 			}
 		}
 	}
-	if call := map[int]string{len(l.Got): "success", 0: "failure"}[won]; call != "" && l.callbacks[call] != nil && !v.has("no callback after retries") {
+	if call := map[int]string{len(l.Got): "success", 0: "failure"}[won]; call != "" && l.on("key").n >= 0 && l.callbacks[call] != nil && !v.has("no callback after retries") {
 		l.Callbacks[call] = []*receiver.Received{{}}
+		if v.has("a callback is called ten times") {
+			l.Callbacks[call] = slices.Repeat(l.Callbacks[call], 10)
+		}
 	}
 }
 
@@ -134,7 +143,7 @@ func broken(flaw string) (ids []string, judged map[string]int) {
 	for seed := range uint64(5) {
 		w := &World{Kind: Messages, secret: testToken}
 		for _, t := range plan(Messages, seed) {
-			l := &Life{Thing: t, Want: t.Expect(), Order: t.order("{n}s", "X-Wait"), path: t.on("to").name}
+			l := &Life{Thing: t, Want: t.Expect(), Order: t.order("{n}s", "X-Wait", "X-Timeout"), path: t.on("to").name}
 			if l.on("key").n > 0 {
 				l.Resumed = 400 * time.Millisecond
 			}
@@ -189,6 +198,9 @@ func TestEachDeviationBreaksItsRules(t *testing.T) {
 		"a delayed message is not tried again": {"RTY-001 stated"},
 		"one retry too many":                   {"RTY-002 stated"},
 		"the body of a retry is cut":           {"PUB-011 implied"},
+		"a retry has another method":           {"PUB-011 implied"},
+		"a retry has another content type":     {"PUB-011 implied"},
+		"a callback is called ten times":       {"RTY-003 implied"},
 		"the query is decoded":                 {"PUB-001 stated"},
 		"the credential is forwarded":          {"AUT-006 implied"},
 		"a success is repeated":                {"RTY-003 implied"},

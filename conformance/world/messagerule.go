@@ -2,10 +2,12 @@ package world
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,11 +116,16 @@ var messageRules = []*Rule{
 			}
 		}
 	}},
-	{"REQ-RTY-003", spec.Implied, "an endpoint that has answered with a success is not tried again", func(_ *World, l *Life, j *judging) {
+	{"REQ-RTY-003", spec.Implied, "an endpoint that has answered with a success is not tried again, and no callback called more often than there are attempts", func(_ *World, l *Life, j *judging) {
+		attempts := 0
 		for i, list := range l.Got {
+			attempts += len(list)
 			if n := tries(list); !l.Want.Broken[i] && succeeded(list, n-1) {
 				j.that(len(list) == n, fmt.Sprintf("attempts %v", l.Want.Attempts), fmt.Sprintf("%d at endpoint %d", len(list), i+1))
 			}
+		}
+		for kind, list := range l.Callbacks {
+			j.that(len(list) <= attempts, fmt.Sprintf("at most %d calls of the %s callback", attempts, kind), strconv.Itoa(len(list)))
 		}
 	}},
 	{"REQ-PUB-010", spec.Stated, "nothing arrives before the delay has passed", func(_ *World, l *Life, j *judging) {
@@ -134,9 +141,13 @@ var messageRules = []*Rule{
 			j.that(late < 1500*time.Millisecond || late < 5*usual, "within about "+usual.Round(time.Millisecond).String()+", as the others", late.Round(time.Millisecond).String()+" late")
 		}
 	}},
-	{"REQ-PUB-011", spec.Implied, "every attempt has the body of the message", func(_ *World, l *Life, j *judging) {
+	{"REQ-PUB-011", spec.Implied, "every attempt has the body of the message, and the method and the content type of the first one", func(_ *World, l *Life, j *judging) {
+		first := ""
 		l.attempts(func(at string, got Attempt) {
 			j.that(bytes.Equal(got.Body, l.Order.Body), brief(l.Order.Body), at+": "+brief(got.Body))
+			kind := got.Method + " " + got.Header.Get("Content-Type")
+			first = cmp.Or(first, kind)
+			j.that(kind == first, first, at+": "+kind)
 		})
 	}},
 	{"REQ-PUB-006", spec.Stated, "every attempt carries the values of the forwarded headers", func(_ *World, l *Life, j *judging) {
