@@ -66,10 +66,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every message, an endpoint is not tried more often than the message allows
 
     @REQ-RTY-003 @implied @time-retries @time-delay
-    Scenario: In worlds of messages an endpoint that has answered with a success is not tried again, and no callback called more often than there are attempts
+    Scenario: In worlds of messages nothing is called again after a success, nor a callback more often than the message
       Given worlds of messages
       When everything in them has happened
-      Then for every message, an endpoint that has answered with a success is not tried again, and no callback called more often than there are attempts
+      Then for every message, nothing is called again after a success, nor a callback more often than the message
 
     @REQ-PUB-010 @stated @time-retries @time-delay
     Scenario: In worlds of messages nothing arrives before the delay has passed
@@ -84,10 +84,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every message, a message is not delayed by what does not configure it
 
     @REQ-PUB-011 @implied @time-retries @time-delay
-    Scenario: In worlds of messages every attempt has the body of the message, and the method and the content type of the first one
+    Scenario: In worlds of messages every attempt has the body of the message, and the method and the type of the first
       Given worlds of messages
       When everything in them has happened
-      Then for every message, every attempt has the body of the message, and the method and the content type of the first one
+      Then for every message, every attempt has the body of the message, and the method and the type of the first
 
     @REQ-PUB-006 @stated @time-retries @time-delay
     Scenario: In worlds of messages every attempt carries the values of the forwarded headers
@@ -188,10 +188,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, a step that fails is not executed more often than the retries plus one
 
     @REQ-RTY-003 @implied @time-retries @time-delay
-    Scenario: In worlds of runs neither a step nor a call that has succeeded is repeated, and no step follows a failed one
+    Scenario: In worlds of runs nothing is repeated after a success, and no step follows a failed one
       Given worlds of runs
       When everything in them has happened
-      Then for every run, neither a step nor a call that has succeeded is repeated, and no step follows a failed one
+      Then for every run, nothing is repeated after a success, and no step follows a failed one
 
     @REQ-PUB-010 @stated @time-retries @time-delay
     Scenario: In worlds of runs a delayed run does not begin before its delay has passed
@@ -236,10 +236,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, different steps have different messages, and each message has one creation
 
     @REQ-LOG-004 @implied @time-retries @time-delay
-    Scenario: In worlds of runs a message is created after its run, and before its events, its delivery and the end of the run
+    Scenario: In worlds of runs a message is created within its run, before its events and its delivery
       Given worlds of runs
       When everything in them has happened
-      Then for every run, a message is created after its run, and before its events, its delivery and the end of the run
+      Then for every run, a message is created within its run, before its events and its delivery
 
     @REQ-LOG-008 @stated @time-retries @time-delay
     Scenario: In worlds of runs every step and every message of a run that succeeds has DELIVERED

@@ -30,7 +30,7 @@ var lifeMutants = []worldMutant{
 	})}, []string{"PUB-011"}, []string{"body", "destination"}},
 	{mutant{ID: "the second attempt has another method", Build: atAttempt(2, func(r *http.Request) { r.Method = http.MethodPut })},
 		[]string{"PUB-011"}, []string{"destination"}},
-	{mutant{ID: "a message id shows the events of any account", Build: ofAnyAccountBy("messageId")}, []string{"AUT-005"}, []string{"message id", "another account"}},
+	{mutant{ID: "a message id shows the events of any account", Build: messagesOfAll}, []string{"AUT-005"}, []string{"message id", "another account"}},
 	{mutant{ID: "a restart is made twice", Build: func(hit func()) mutantParts {
 		var restarted runSet
 		return joinChanges(changeReply(restartingRun, func(_ *http.Request, v map[string]any) { restarted.add(textOf(v["workflowRunId"])) }), changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -50,8 +50,10 @@ var lifeMutants = []worldMutant{
 	{mutant{ID: "a run is called again after its success", Build: func(hit func()) mutantParts {
 		var ended runSet
 		return joinChanges(changeRequest(matchPath("DELETE", "/v2/workflows/runs/.*"), func(r *http.Request) { ended.add(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]) }), changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			text := readBody(r)
 			response, err := next.RoundTrip(r)
 			if ended.drop(r.Header.Get(header.WorkflowRunID)) {
+				setBody(r, text)
 				twice(r, next)
 			}
 			return response, err
@@ -83,6 +85,28 @@ var lifeMutants = []worldMutant{
 			r.Header.Set(header.Retries, "2")
 		}
 	})}, []string{"RTY-001"}, []string{"4 retries"}},
+}
+
+// messagesOfAll shows the events of a message to everybody who knows its id.
+func messagesOfAll(hit func()) mutantParts {
+	var mu sync.Mutex
+	owner := map[string]string{}
+	return joinChanges(changeReply(listingLog, func(r *http.Request, v map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range itemsOf(v, "events") {
+			if info, _ := e["stepInfo"].(map[string]any); r.Header.Get("Authorization") != "" && info != nil {
+				owner[textOf(info["messageId"])] = r.Header.Get("Authorization")
+			}
+		}
+	}), changeRequest(listingLog, func(r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if token := owner[r.URL.Query().Get("messageId")]; token != "" && token != r.Header.Get("Authorization") {
+			hit()
+			r.Header.Set("Authorization", token)
+		}
+	}))(func() {})
 }
 
 // ofNeighbour shows in a list of several runs the values of the row before that has them.

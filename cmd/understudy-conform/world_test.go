@@ -328,28 +328,23 @@ func withStrategy(of func(s, limiter map[string]any) bool, change func(s, limite
 }
 
 // ofAnyAccount lists a run to everybody who knows its id.
-func ofAnyAccount(hit func()) mutantParts { return ofAnyAccountBy("workflowRunId")(hit) }
-
-// ofAnyAccountBy is the same for everybody who knows the value of a filter.
-func ofAnyAccountBy(filter string) func(func()) mutantParts {
-	return func(hit func()) mutantParts {
-		var mu sync.Mutex
-		owner := map[string]string{}
-		return changeRequest(func(r *http.Request) bool { return listingDLQ(r) || listingLog(r) }, func(r *http.Request) {
-			run, token := r.URL.Query().Get(filter), r.Header.Get("Authorization")
-			if run == "" {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if owner[run] == "" {
-				owner[run] = token
-			} else if owner[run] != token {
-				hit()
-				r.Header.Set("Authorization", owner[run])
-			}
-		})(func() {})
-	}
+func ofAnyAccount(hit func()) mutantParts {
+	var mu sync.Mutex
+	owner := map[string]string{}
+	return changeRequest(func(r *http.Request) bool { return listingDLQ(r) || listingLog(r) }, func(r *http.Request) {
+		run, token := r.URL.Query().Get("workflowRunId"), r.Header.Get("Authorization")
+		if run == "" {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if owner[run] == "" {
+			owner[run] = token
+		} else if owner[run] != token {
+			hit()
+			r.Header.Set("Authorization", owner[run])
+		}
+	})(func() {})
 }
 
 // hostsAlone gives each host counters of its own.

@@ -106,6 +106,8 @@ func (v *server) serve(l *Life) {
 			switch {
 			case n > 0 && v.has("the body of a retry is cut"):
 				got.Body = []byte("cut")
+			case v.has("a body is that of another message") && l.Key == "t1":
+				got.Body = []byte("message t0\n")
 			case n > 0 && v.has("a retry has another method"):
 				got.Method = http.MethodPut
 			case n > 0 && v.has("a retry has another content type"):
@@ -199,6 +201,7 @@ func TestEachDeviationBreaksItsRules(t *testing.T) {
 		"one retry too many":                   {"RTY-002 stated"},
 		"the body of a retry is cut":           {"PUB-011 implied"},
 		"a retry has another method":           {"PUB-011 implied"},
+		"a body is that of another message":    {"PUB-001 stated", "PUB-011 implied"},
 		"a retry has another content type":     {"PUB-011 implied"},
 		"a callback is called ten times":       {"RTY-003 implied"},
 		"the query is decoded":                 {"PUB-001 stated"},

@@ -96,8 +96,13 @@ var messageRules = []*Rule{
 			j.that(len(l.Strange) == 0 && slices.Max(l.counts()) == 0, "no attempt", fmt.Sprint(l.counts()))
 		}
 	}},
-	{"REQ-PUB-001", spec.Stated, "nothing arrives that was not published there", func(_ *World, l *Life, j *judging) {
+	{"REQ-PUB-001", spec.Stated, "nothing arrives that was not published there", func(w *World, l *Life, j *judging) {
 		j.that(len(l.Strange) == 0, "only the messages of this endpoint", fmt.Sprint(len(l.Strange), " others"))
+		l.attempts(func(at string, got Attempt) {
+			for _, other := range w.Lives { // a body with the key of a message is of that one alone
+				j.that(other == l || !bytes.Contains(got.Body, []byte(other.Key)) || !bytes.Equal(got.Body, other.Order.Body), brief(l.Order.Body), at+": that of another message, "+brief(got.Body))
+			}
+		})
 	}},
 	{"REQ-PUB-001", spec.Stated, "every attempt is at the path and the query of the destination", func(_ *World, l *Life, j *judging) {
 		l.attempts(func(at string, got Attempt) { j.that(got.Path == l.path, l.path, at+": "+got.Path) })
@@ -116,7 +121,7 @@ var messageRules = []*Rule{
 			}
 		}
 	}},
-	{"REQ-RTY-003", spec.Implied, "an endpoint that has answered with a success is not tried again, and no callback called more often than there are attempts", func(_ *World, l *Life, j *judging) {
+	{"REQ-RTY-003", spec.Implied, "nothing is called again after a success, nor a callback more often than the message", func(_ *World, l *Life, j *judging) {
 		attempts := 0
 		for i, list := range l.Got {
 			attempts += len(list)
@@ -141,7 +146,7 @@ var messageRules = []*Rule{
 			j.that(late < 1500*time.Millisecond || late < 5*usual, "within about "+usual.Round(time.Millisecond).String()+", as the others", late.Round(time.Millisecond).String()+" late")
 		}
 	}},
-	{"REQ-PUB-011", spec.Implied, "every attempt has the body of the message, and the method and the content type of the first one", func(_ *World, l *Life, j *judging) {
+	{"REQ-PUB-011", spec.Implied, "every attempt has the body of the message, and the method and the type of the first", func(_ *World, l *Life, j *judging) {
 		first := ""
 		l.attempts(func(at string, got Attempt) {
 			j.that(bytes.Equal(got.Body, l.Order.Body), brief(l.Order.Body), at+": "+brief(got.Body))

@@ -168,7 +168,7 @@ var runRules = []*Rule{
 			}
 		})
 	}},
-	{"REQ-RTY-003", spec.Implied, "neither a step nor a call that has succeeded is repeated, and no step follows a failed one", func(_ *World, l *Life, j *judging) {
+	{"REQ-RTY-003", spec.Implied, "nothing is repeated after a success, and no step follows a failed one", func(_ *World, l *Life, j *judging) {
 		succeeded := map[string]bool{}
 		for _, got := range l.Run.Calls {
 			if body := string(got.Body); l.Pick["parallel"] == 0 { // otherwise several calls may have the same results
@@ -250,7 +250,7 @@ var runRules = []*Rule{
 			}
 		}
 	}},
-	{"REQ-LOG-004", spec.Implied, "a message is created after its run, and before its events, its delivery and the end of the run", func(_ *World, l *Life, j *judging) {
+	{"REQ-LOG-004", spec.Implied, "a message is created within its run, before its events and its delivery", func(_ *World, l *Life, j *judging) {
 		last, end := int64(0), int64(0)
 		for _, e := range l.Run.Events {
 			last = max(last, number(e, "/time"))
