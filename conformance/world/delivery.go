@@ -237,6 +237,13 @@ func (w *World) publish(l *Life) error {
 // resume resumes the key of a message, as often as it says, at once.
 func (w *World) resume(l *Life) error {
 	l.Resumed = w.now()
+	for _, p := range l.at {
+		for _, got := range p.Look() {
+			if p.of(got) == l {
+				l.early++
+			}
+		}
+	}
 	n := max(0, l.on("key").n)
 	together(n, n, func(int) { _ = w.free(l) }) // a refusal shows as a message that does not come
 	return nil

@@ -92,8 +92,8 @@ var messageRules = []*Rule{
 		}
 	}},
 	{"REQ-FLC-003", spec.Implied, "a message stays held while only other keys are resumed", func(_ *World, l *Life, j *judging) {
-		if l.on("key").n < 0 {
-			j.that(len(l.Strange) == 0 && slices.Max(l.counts()) == 0, "no attempt", fmt.Sprint(l.counts()))
+		if n := l.on("key").n; n != 0 {
+			j.that(l.early == 0 && (n > 0 || len(l.Strange)+slices.Max(l.counts()) == 0), "no attempt before the resume", fmt.Sprint(l.counts()))
 		}
 	}},
 	{"REQ-PUB-001", spec.Stated, "nothing arrives that was not published there", func(w *World, l *Life, j *judging) {
