@@ -24,12 +24,6 @@ Feature: Resuming a flow-control key
       When the key is resumed
       Then all held messages arrive
 
-    @REQ-FLC-001 @stated @race
-    Scenario: Keys that are resumed at once are all resumed
-      Given 5 paused flow-control keys that hold 1 message each
-      When all keys are resumed at once
-      Then the message of each key arrives
-
     @REQ-FLC-003 @implied @negative
     Scenario: Resuming a key leaves one whose name begins with it
       Given a paused flow-control key that holds 1 message

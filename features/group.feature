@@ -47,14 +47,6 @@ Feature: Publishing to a URL group
       When two messages are published to the group one after the other
       Then the endpoints "alpha", "beta" and "gamma" each receive the 2 messages of the group
 
-    @REQ-PUB-002 @stated @race
-    Scenario: Messages that are published to groups at once reach all endpoints of their group
-      Given a URL group with the endpoints "alpha" and "beta"
-      And another URL group with the endpoints "gamma" and "delta"
-      When 10 messages are published to each group at once
-      Then the endpoints "alpha" and "beta" each receive the 10 messages of the group
-      And the endpoints "gamma" and "delta" each receive the 10 messages of the other group
-
     @REQ-PUB-003 @REQ-PUB-004 @stated
     Scenario Outline: A group takes the token in the <place>
       Given a URL group with the endpoints "alpha" and "beta"

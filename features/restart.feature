@@ -186,18 +186,6 @@ Feature: Restarting a failed run
       When its entry is restarted, and then the entry of the new run
       Then the new run is tried exactly 2 times
 
-    @REQ-RST-002 @implied @negative
-    Scenario Outline: A run that was restarted <times> has the log that it had before
-      Given a dead-lettered run
-      And the run was restarted <times> and failed again
-      When the message logs are read
-      Then the failed run has the events that it had before
-
-      Examples: both generations
-        | times |
-        | once  |
-        | twice |
-
     @REQ-RST-003 @REQ-RST-004 @implied
     Scenario Outline: The log of a run that was restarted <times> is that of the original
       Given a workflow with:

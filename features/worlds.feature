@@ -66,10 +66,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every message, an endpoint is not tried more often than the message allows
 
     @REQ-RTY-003 @implied @time-retries @time-delay
-    Scenario: In worlds of messages an endpoint that has answered with a success is not tried again
+    Scenario: In worlds of messages nothing is called again after a success, nor a callback more often than the message
       Given worlds of messages
       When everything in them has happened
-      Then for every message, an endpoint that has answered with a success is not tried again
+      Then for every message, nothing is called again after a success, nor a callback more often than the message
 
     @REQ-PUB-010 @stated @time-retries @time-delay
     Scenario: In worlds of messages nothing arrives before the delay has passed
@@ -84,10 +84,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every message, a message is not delayed by what does not configure it
 
     @REQ-PUB-011 @implied @time-retries @time-delay
-    Scenario: In worlds of messages every attempt has the body of the message
+    Scenario: In worlds of messages every attempt has the body of the message, and the method and the type of the first
       Given worlds of messages
       When everything in them has happened
-      Then for every message, every attempt has the body of the message
+      Then for every message, every attempt has the body of the message, and the method and the type of the first
 
     @REQ-PUB-006 @stated @time-retries @time-delay
     Scenario: In worlds of messages every attempt carries the values of the forwarded headers
@@ -188,10 +188,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, a step that fails is not executed more often than the retries plus one
 
     @REQ-RTY-003 @implied @time-retries @time-delay
-    Scenario: In worlds of runs a step that has succeeded is not executed again, and none follows a failed one
+    Scenario: In worlds of runs nothing is repeated after a success, and no step follows a failed one
       Given worlds of runs
       When everything in them has happened
-      Then for every run, a step that has succeeded is not executed again, and none follows a failed one
+      Then for every run, nothing is repeated after a success, and no step follows a failed one
 
     @REQ-PUB-010 @stated @time-retries @time-delay
     Scenario: In worlds of runs a delayed run does not begin before its delay has passed
@@ -236,10 +236,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, different steps have different messages, and each message has one creation
 
     @REQ-LOG-004 @implied @time-retries @time-delay
-    Scenario: In worlds of runs a message is created after its run, and before its events and its delivery
+    Scenario: In worlds of runs a message is created within its run, before its events and its delivery
       Given worlds of runs
       When everything in them has happened
-      Then for every run, a message is created after its run, and before its events and its delivery
+      Then for every run, a message is created within its run, before its events and its delivery
 
     @REQ-LOG-008 @stated @time-retries @time-delay
     Scenario: In worlds of runs every step and every message of a run that succeeds has DELIVERED
@@ -320,10 +320,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, the entry has the id, the address and the retries of the run
 
     @REQ-DLQ-007 @implied @time-retries @time-delay
-    Scenario: In worlds of runs the message and the times of the entry are those of the log
+    Scenario: In worlds of runs the message and the times of the entry are those of the log, where it is not delivered
       Given worlds of runs
       When everything in them has happened
-      Then for every run, the message and the times of the entry are those of the log
+      Then for every run, the message and the times of the entry are those of the log, where it is not delivered
 
     @REQ-DLQ-017 @stated @time-retries @time-delay
     Scenario: In worlds of runs the entry has the payload, the label and the key of the run
@@ -344,10 +344,10 @@ Feature: Worlds of messages, runs and limited routes
       Then for every run, the failure callback of a run that failed is called, and its outcome is stored
 
     @REQ-DLQ-012 @implied @time-retries @time-delay
-    Scenario: In worlds of runs the failure callback of a run that succeeded is not called
+    Scenario: In worlds of runs the failure callback is called once by a run that failed, and not by one that succeeded
       Given worlds of runs
       When everything in them has happened
-      Then for every run, the failure callback of a run that succeeded is not called
+      Then for every run, the failure callback is called once by a run that failed, and not by one that succeeded
 
     @REQ-RST-001 @stated @time-retries @time-delay
     Scenario: In worlds of runs a restart answers the id and the creation of the new run
@@ -385,17 +385,17 @@ Feature: Worlds of messages, runs and limited routes
       When everything in them has happened
       Then for every run, the run of a restart is in the log with the creation that the restart answered
 
-    @REQ-RST-003 @implied @time-retries @time-delay
-    Scenario: In worlds of runs the run of a restart is held by the key of the original
+    @REQ-FLC-003 @implied @time-retries @time-delay
+    Scenario: In worlds of runs a run stays held while only other keys are resumed
       Given worlds of runs
       When everything in them has happened
-      Then for every run, the run of a restart is held by the key of the original
+      Then for every run, a run stays held while only other keys are resumed
 
     @REQ-FLC-001 @stated @time-retries @time-delay
-    Scenario: In worlds of runs the run of a restart that a key holds is executed after the resume
+    Scenario: In worlds of runs a run that a key holds is executed after the resume
       Given worlds of runs
       When everything in them has happened
-      Then for every run, the run of a restart that a key holds is executed after the resume
+      Then for every run, a run that a key holds is executed after the resume
 
     @REQ-RST-004 @stated @time-retries @time-delay
     Scenario: In worlds of runs the run of a restart executes its steps from the first one

@@ -64,6 +64,7 @@ var combinationMutants = []mutant{
 	{ID: "LOG-010.4", Text: "ERROR is missing for a restarted run", Build: filterItems(listingLog, "events", func(e map[string]any) bool { return e["state"] != "ERROR" || !restartedRun(e) })},
 	{ID: "LOG-011.12", Text: "the pages after the first are not filtered by state", Build: onNextPage(listingLog, "state")},
 	{ID: "LOG-011.13", Text: "the pages after the first are not filtered by run", Build: onNextPage(listingLog, "workflowRunId")},
+	{ID: "LOG-011.14", Text: "a restart removes the end from the log of the failed run", Build: restartErases},
 	{ID: "LOG-021.4", Text: "a cancel ends the next run of the workflow too", Build: cancelsNext},
 	{ID: "LOG-025.4", Text: "a response that looks like none is not recorded", Build: changeEvents(func(e map[string]any) {
 		if slices.Contains([]string{"0", "false", `""`, "null"}, textOf(e["workflowRunResponse"])) {
@@ -87,7 +88,6 @@ var combinationMutants = []mutant{
 			c["strategy"] = list[:1]
 		}
 	})},
-	{ID: "RST-002.5", Text: "a restart removes the end from the log of the failed run", Build: restartErases},
 	{ID: "RST-003.9", Text: "the label is lost by a second restart", Build: entryDefect("label", "missing", "restarted 2")},
 	{ID: "RST-003.10", Text: "the forwarded headers are lost by a second restart", Build: deliveryDefect("forwarded header", "restarted 2")},
 	{ID: "RST-003.11", Text: "the label is lost by a restart with a chosen run id", Build: changeEntries(func(e map[string]any) {

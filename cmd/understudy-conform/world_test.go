@@ -69,13 +69,15 @@ func withBoth(a, b string, change func(*http.Request)) func(func()) mutantParts 
 	})
 }
 
-// worldMutants are servers that are wrong for combinations which no written scenario has. says is
-// part of the smallest thing that is reported.
-var worldMutants = []struct {
+// worldMutant is a broken server and what the report says of it.
+type worldMutant struct {
 	mutant
 	breaks []string // one of them fails
 	says   []string // words of the smallest thing; its other options are one at most
-}{
+}
+
+// worldMutants are servers that are wrong for combinations which no written scenario has.
+var worldMutants = []worldMutant{
 	{mutant{ID: "a delayed message has one retry less", Build: withBoth(header.Delay, header.Retries, func(r *http.Request) {
 		if r.Header.Get(header.Retries) == "2" {
 			r.Header.Set(header.Retries, "1")
@@ -356,8 +358,9 @@ func hostsAlone(hit func()) mutantParts {
 func TestWorldsFindCombinations(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
-	tried, every := 0, max(1, len(worldMutants)/effort.Amount(t, "WORLD_MUTANTS", 2, 5))
-	for _, m := range worldMutants {
+	all := slices.Concat(worldMutants, lifeMutants)
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "WORLD_MUTANTS", 2, 6))
+	for _, m := range all {
 		if tried++; tried%every != 0 {
 			continue
 		}

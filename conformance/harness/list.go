@@ -97,26 +97,32 @@ func (s *Scenario) ListedOnce(l *Listing, want []any, key func(any) string) erro
 	return nil
 }
 
-// EventKey returns a function that identifies an event by its documented fields: others may differ at
-// each reading.
-func (s *Scenario) EventKey() func(event any) string {
+// RowKey returns a function that identifies an event, or an entry, by its documented fields: others may
+// differ at each reading, and so may the outcome of a failure callback.
+func (s *Scenario) RowKey(list string) func(row any) string {
 	var pointers []string
-	for _, f := range check.EventFields {
-		pointers = append(pointers, "/"+f.Name)
-	}
-	for _, f := range check.StepFields {
-		pointers = append(pointers, "/stepInfo/"+f.Name)
-	}
-	for section, prefix := range map[string]string{"log": "/", "step": "/stepInfo/"} {
-		for _, field := range s.Suite.Target.Bindings.Fields[section] {
-			pointers = append(pointers, prefix+field)
+	add := func(prefix, section string, fields ...check.Field) {
+		for _, f := range fields {
+			pointers = append(pointers, prefix+f.Name)
+		}
+		for name, field := range s.Suite.Target.Bindings.Fields[section] {
+			if name != "callback_request_headers" {
+				pointers = append(pointers, prefix+field)
+			}
 		}
 	}
+	if list == "dlq" {
+		add("/", list, slices.Concat(check.EntryFields, check.EntryHeaders)...)
+	} else {
+		add("/", "log", check.EventFields...)
+		add("/stepInfo/", "step", check.StepFields...)
+	}
 	slices.Sort(pointers)
-	return func(event any) string {
+	pointers = slices.DeleteFunc(pointers, func(pointer string) bool { return pointer == "/failureCallbackInfo" })
+	return func(row any) string {
 		var key strings.Builder
 		for _, pointer := range pointers {
-			v, has := check.At(event, pointer)
+			v, has := check.At(row, pointer)
 			fmt.Fprintf(&key, "%s=%v %s\n", pointer, has, Plain(v))
 		}
 		return key.String()

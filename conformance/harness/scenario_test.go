@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -46,4 +47,15 @@ func TestAPanicOfAnEndpointIsAnErrorOfTheSuite(t *testing.T) {
 	expect.Contains(t, "detail", s.Result.Detail, "index out of range [0] with length 0 at scenario_test.go:")
 	none, ok := errors.AsType[*NoVerdict](s.Broken())
 	expect.True(t, "the error has no verdict on the target", ok && none.Verdict == report.HarnessError)
+}
+
+// A driver that fails because the run is interrupted is no fault of the target file.
+func TestTheEndOfTheRunIsNoErrorOfADriver(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errors.New("interrupt signal received"))
+	s := &Scenario{Suite: &Suite{Context: ctx}}
+	s.Note(Fault(report.DriverFailed, "clock: interrupt signal received"))
+	expect.Equal(t, "verdict", s.Result.Verdict, report.Inconclusive)
+	expect.Equal(t, "reason", s.Result.Reason, report.Interrupted)
 }

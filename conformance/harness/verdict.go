@@ -124,7 +124,7 @@ func (s *Scenario) Note(err error) {
 	}
 	var f *report.Failure
 	var i *NoVerdict
-	if cause := s.Suite.Over(); cause != nil && !errors.As(err, &i) {
+	if cause := s.Suite.Over(); cause != nil && (!errors.As(err, &i) || i.Verdict == report.HarnessError) {
 		err = CutOff(cause) // the end of the run has interrupted it
 	}
 	switch {

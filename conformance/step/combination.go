@@ -14,7 +14,6 @@ import (
 var combinationSteps = []step{
 	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
-	{"Then", `the failed run has the events that it had before`, (*Scenario).logIsAsBefore},
 	{"Then", `the log of the new run is that of the failed one, but for its ids and times`, (*Scenario).logIsAlike},
 	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
 	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
@@ -48,29 +47,6 @@ func (s *Scenario) restartedBefore(times string) error {
 			return err
 		}
 		s.runs.id, s.runs.entry = s.runs.restarted.run, entry
-	}
-	return nil
-}
-
-func (s *Scenario) logIsAsBefore() error {
-	events, err := s.EventsOf(runOf(s.runs.known[0])) // know requires one
-	if err != nil {
-		return err
-	}
-	key := s.EventKey()
-	if !s.Clock.Virtual() { // what happened before the restart may be written late
-		restarted := s.runs.restarted.asked.UnixMilli()
-		events = slices.DeleteFunc(events, func(e any) bool {
-			at, _ := check.Integer(e, "/time")
-			return at < restarted && !slices.ContainsFunc(s.runs.known, func(k any) bool { return key(k) == key(e) })
-		})
-	}
-	l := harness.Listing{Items: events}
-	if err := s.ListedOnce(&l, s.runs.known, key); err != nil {
-		return err
-	}
-	if len(events) != len(s.runs.known) {
-		return s.FailureOf(events, "the events of the failed run", eventStates(s.runs.known), eventStates(events))
 	}
 	return nil
 }

@@ -22,12 +22,9 @@ type flowing struct {
 var flowSteps = []step{
 	{"Given", `a paused flow-control key(?: of (letters and digits|a slash|a space|a percent sign|a question mark))? that holds (\d+) messages?`, (*Scenario).pausedKey},
 	{"Given", `a flow-control key that was paused and resumed before`, (*Scenario).resumedBefore},
-	{"Given", `(\d+) paused flow-control keys that hold 1 message each`, (*Scenario).manyPausedKeys},
 	{"Given", `another paused flow-control key( with a longer name)? that holds (\d+) messages?`, (*Scenario).otherPausedKey},
 	{"Given", `no held message has arrived when a sentinel without a key does`, func(s *Scenario) error { return s.Assume(s.nothingAt(theDestination)) }},
 	{"When", `the key is resumed`, (*Scenario).resume},
-	{"When", `all keys are resumed at once`, (*Scenario).resumeAllAtOnce},
-	{"Then", `the message of each key arrives`, (*Scenario).eachKeyArrives},
 	{"When", `a key that never existed is resumed`, (*Scenario).resumeUnknown},
 	{"Then", `all held messages arrive`, (*Scenario).allArrive},
 	{"Then", `each held message has its own body`, (*Scenario).ownBodies},
@@ -86,35 +83,6 @@ func (s *Scenario) resumedBefore() error {
 		_, err := s.FirstDelivery("the earlier destination")
 		return err
 	}), "REQ-FLC-001")
-}
-
-// manyPausedKeys pauses n keys with one held message each, all for different destinations.
-func (s *Scenario) manyPausedKeys(n int) error {
-	for i := range n {
-		if err := s.hold(s.Name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
-			return err
-		}
-	}
-	s.flow.held = n
-	return nil
-}
-
-// resumeAllAtOnce resumes all keys concurrently: a target whose resumes share a list may
-// lose or repeat messages.
-func (s *Scenario) resumeAllAtOnce() error {
-	return atOnce(s.flow.held, func(i int) error {
-		_, err := s.Demand(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name(fmt.Sprintf("key%d", i))}})
-		return err
-	})
-}
-
-func (s *Scenario) eachKeyArrives() error {
-	for i := range s.flow.held {
-		if _, err := s.FirstDelivery(fmt.Sprintf("destination %d", i)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Scenario) otherPausedKey(longer string, n int) error {

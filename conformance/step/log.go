@@ -124,7 +124,7 @@ func (s *Scenario) everyOnce(what string) error {
 
 // sameEvents requires each of the events once in the list, as it was read before.
 func (s *Scenario) sameEvents(want []any) error {
-	return s.ListedOnce(&s.runs.listed, want, s.EventKey())
+	return s.ListedOnce(&s.runs.listed, want, s.RowKey("logs"))
 }
 
 func (s *Scenario) listEnds(open string) error {

@@ -10,10 +10,6 @@ import (
 
 // parallelSteps send many requests concurrently, to find servers that mix up messages or answers.
 var parallelSteps = []step{
-	{"Given", `(\d+) destinations`, (*Scenario).manyDestinations},
-	{"When", `a message is published to each of them at once`, (*Scenario).publishToEachAtOnce},
-	{"When", `(\d+) messages are published to the destination at once`, (*Scenario).publishManyAtOnce},
-	{"When", `(\d+) messages are published to each group at once`, (*Scenario).publishToGroupsAtOnce},
 	{"Then", `(?:the destination receives|the endpoints (".+") each receive) the (\d+) messages(?: of the (other )?group)?`, (*Scenario).receiveMessages},
 }
 
@@ -33,35 +29,10 @@ func atOnce(n int, do func(i int) error) error {
 	return nil
 }
 
-func (s *Scenario) manyDestinations(n int) {
-	for i := range n {
-		s.Endpoint(fmt.Sprintf("destination %d", i))
-	}
-}
-
 // publishBody publishes a body, regardless of the message that the scenario prepared.
 func (s *Scenario) publishBody(destination, body string) error {
 	_, err := s.Demand(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Body: []byte(body), Method: s.PublishMethod()})
 	return err
-}
-
-func (s *Scenario) publishToEachAtOnce() error {
-	return atOnce(len(s.Endpoints), func(i int) error { return s.publishBody(s.Endpoints[i].URL, "message for "+s.Endpoints[i].Name) })
-}
-
-func (s *Scenario) publishManyAtOnce(n int) error {
-	url := s.Endpoint(theDestination).URL
-	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf(theDestination, i)) })
-}
-
-func (s *Scenario) publishToGroupsAtOnce(n int) error {
-	return atOnce(2*n, func(i int) error {
-		group := s.group.name
-		if i%2 == 1 {
-			group = s.group.other
-		}
-		return s.publishBody(group, messageOf(group, i/2))
-	})
 }
 
 func messageOf(place string, i int) string { return fmt.Sprintf("message %d for %s", i, place) }

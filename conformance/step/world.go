@@ -134,7 +134,7 @@ func (s *Scenario) worldMay(need string) bool {
 	switch need {
 	case "headers.retry_delay":
 		return soon
-	case "headers.restart_retries":
+	case "headers.restart_retries", "headers.timeout":
 		return soon && s.Bound(section, name) != ""
 	}
 	return s.Bound(section, name) != ""

@@ -2,6 +2,7 @@ package world
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -54,10 +55,10 @@ func (p *spot) respond(got *receiver.Received) receiver.Reply {
 	n := p.tries[l]
 	p.tries[l]++
 	p.mu.Unlock()
-	if lag := l.on("answers").n; lag > 0 && p.index == 0 {
+	script := l.script(p.index)
+	if lag := l.on("answers").n; lag > 0 && n == 0 && (p.index == 0 || script[0] != http.StatusOK) {
 		_ = p.world.s.Clock.Wait(p.world.s.Context, time.Duration(lag)*time.Millisecond) // the answer is the same
 	}
-	script := l.script(p.index)
 	status := script[min(n, len(script)-1)]
 	return receiver.Reply{Status: status, Reset: status == 0, Body: "answer"}
 }
@@ -132,7 +133,7 @@ func (w *World) prepare() {
 		}
 	}
 	for _, l := range w.Lives {
-		l.Want, l.Order = l.Expect(), l.order(w.s.Bound("delay", "format"), w.s.Bound("headers", "retry_delay"))
+		l.Want, l.Order = l.Expect(), l.order(w.s.Bound("delay", "format"), w.s.Bound("headers", "retry_delay"), w.s.Bound("headers", "timeout"))
 		l.callbacks = map[string]*receiver.Endpoint{}
 		if l.Pick["callback"] == 0 {
 			continue
@@ -199,8 +200,8 @@ func (w *World) build(l *Life) error {
 	if c.says == "" {
 		return nil
 	}
-	l.key = w.s.Name("key" + l.Key)
-	for name, v := range map[string]string{w.s.Bound("headers", "flow_key"): l.key, w.s.Bound("headers", "flow_value"): w.s.FlowValue(harness.FlowValues[0])} {
+	l.key = w.s.Name("key" + cmp.Or(c.name, l.Key))
+	for name, v := range map[string]string{w.s.Bound("headers", "flow_key"): l.key, w.s.Bound("headers", "flow_value"): w.s.FlowValue(harness.FlowValues[1])} {
 		if c.at == inQuery {
 			l.Order.Query[header.Query(name)] = v
 		} else {
@@ -236,6 +237,13 @@ func (w *World) publish(l *Life) error {
 // resume resumes the key of a message, as often as it says, at once.
 func (w *World) resume(l *Life) error {
 	l.Resumed = w.now()
+	for _, p := range l.at {
+		for _, got := range p.Look() {
+			if p.of(got) == l {
+				l.early++
+			}
+		}
+	}
 	n := max(0, l.on("key").n)
 	together(n, n, func(int) { _ = w.free(l) }) // a refusal shows as a message that does not come
 	return nil

@@ -49,6 +49,7 @@ var messageOptions = []option{
 		{says: "2 retries by default", n: 2, at: byDefault},
 		{says: "2 retries by default in an array", n: 2, at: inArray},
 		{says: "0 retries by default in an array", at: inArray},
+		{says: "4 retries", n: 4},
 	}},
 	{"key", "with", []choice{
 		{},
@@ -57,6 +58,7 @@ var messageOptions = []option{
 		{says: "a paused key that is resumed twice at once", n: 2, needs: "drivers.pause", basis: spec.Implied},
 		{says: "a paused key that is not resumed", n: -1, needs: "drivers.pause"},
 		{says: "a paused key by query that is resumed", n: 1, at: inQuery, needs: "drivers.pause"},
+		{says: "a key that others share", name: "shared", needs: "headers.flow_key", basis: spec.Implied},
 	}},
 	{"forwarding", "with", []choice{
 		{},
@@ -85,6 +87,8 @@ var messageOptions = []option{
 		{says: "destination breaks the connection once", script: []int{0, 200}, needs: retryDelay},
 		{says: "destination answers 503 and then breaks the connection", script: []int{503, 0, 200}, needs: retryDelay},
 		{says: "destination answers after 400 ms", script: []int{200}, n: 400},
+		{says: "destination answers 503 three times", script: []int{503, 503, 503, 200}, needs: retryDelay},
+		{says: "destination exceeds the timeout of 1 s once", script: []int{http.StatusIMUsed, 200}, n: 1500, needs: "headers.timeout", requires: "REQ-PUB-013"},
 	}},
 	{"neighbours", "whose", []choice{{}, {says: "other endpoints answer the same", n: 1}}},
 }
@@ -223,8 +227,8 @@ type Order struct {
 }
 
 // order writes the options of a message where they belong. delay is the format of a delay, and wait
-// the name of the header with the wait before a retry, if any.
-func (t *Thing) order(delay, wait string) *Order {
+// the name of the header with the wait before a retry, if any, and timeout that of the header with a timeout.
+func (t *Thing) order(delay, wait, timeout string) *Order {
 	o := &Order{Header: http.Header{}, Query: map[string]string{}, Group: map[string]any{}}
 	put := func(at place, name, value string) {
 		switch at {
@@ -243,6 +247,9 @@ func (t *Thing) order(delay, wait string) *Order {
 		if wait != "" {
 			o.Header.Set(wait, harness.RetryDelay)
 		}
+	}
+	if t.on("answers").requires != "" {
+		o.Header.Set(timeout, "1s")
 	}
 	if c := t.on("delay"); c.n > 0 {
 		put(c.at, header.Delay, strings.ReplaceAll(delay, "{n}", strconv.Itoa(c.n)))

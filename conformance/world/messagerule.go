@@ -2,10 +2,12 @@ package world
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,12 +92,17 @@ var messageRules = []*Rule{
 		}
 	}},
 	{"REQ-FLC-003", spec.Implied, "a message stays held while only other keys are resumed", func(_ *World, l *Life, j *judging) {
-		if l.on("key").n < 0 {
-			j.that(len(l.Strange) == 0 && slices.Max(l.counts()) == 0, "no attempt", fmt.Sprint(l.counts()))
+		if n := l.on("key").n; n != 0 {
+			j.that(l.early == 0 && (n > 0 || len(l.Strange)+slices.Max(l.counts()) == 0), "no attempt before the resume", fmt.Sprint(l.counts()))
 		}
 	}},
-	{"REQ-PUB-001", spec.Stated, "nothing arrives that was not published there", func(_ *World, l *Life, j *judging) {
+	{"REQ-PUB-001", spec.Stated, "nothing arrives that was not published there", func(w *World, l *Life, j *judging) {
 		j.that(len(l.Strange) == 0, "only the messages of this endpoint", fmt.Sprint(len(l.Strange), " others"))
+		l.attempts(func(at string, got Attempt) {
+			for _, other := range w.Lives { // a body with the key of a message is of that one alone
+				j.that(other == l || !bytes.Contains(got.Body, []byte(other.Key)) || !bytes.Equal(got.Body, other.Order.Body), brief(l.Order.Body), at+": that of another message, "+brief(got.Body))
+			}
+		})
 	}},
 	{"REQ-PUB-001", spec.Stated, "every attempt is at the path and the query of the destination", func(_ *World, l *Life, j *judging) {
 		l.attempts(func(at string, got Attempt) { j.that(got.Path == l.path, l.path, at+": "+got.Path) })
@@ -114,11 +121,16 @@ var messageRules = []*Rule{
 			}
 		}
 	}},
-	{"REQ-RTY-003", spec.Implied, "an endpoint that has answered with a success is not tried again", func(_ *World, l *Life, j *judging) {
+	{"REQ-RTY-003", spec.Implied, "nothing is called again after a success, nor a callback more often than the message", func(_ *World, l *Life, j *judging) {
+		attempts := 0
 		for i, list := range l.Got {
+			attempts += len(list)
 			if n := tries(list); !l.Want.Broken[i] && succeeded(list, n-1) {
 				j.that(len(list) == n, fmt.Sprintf("attempts %v", l.Want.Attempts), fmt.Sprintf("%d at endpoint %d", len(list), i+1))
 			}
+		}
+		for kind, list := range l.Callbacks {
+			j.that(len(list) <= attempts, fmt.Sprintf("at most %d calls of the %s callback", attempts, kind), strconv.Itoa(len(list)))
 		}
 	}},
 	{"REQ-PUB-010", spec.Stated, "nothing arrives before the delay has passed", func(_ *World, l *Life, j *judging) {
@@ -134,9 +146,13 @@ var messageRules = []*Rule{
 			j.that(late < 1500*time.Millisecond || late < 5*usual, "within about "+usual.Round(time.Millisecond).String()+", as the others", late.Round(time.Millisecond).String()+" late")
 		}
 	}},
-	{"REQ-PUB-011", spec.Implied, "every attempt has the body of the message", func(_ *World, l *Life, j *judging) {
+	{"REQ-PUB-011", spec.Implied, "every attempt has the body of the message, and the method and the type of the first", func(_ *World, l *Life, j *judging) {
+		first := ""
 		l.attempts(func(at string, got Attempt) {
 			j.that(bytes.Equal(got.Body, l.Order.Body), brief(l.Order.Body), at+": "+brief(got.Body))
+			kind := got.Method + " " + got.Header.Get("Content-Type")
+			first = cmp.Or(first, kind)
+			j.that(kind == first, first, at+": "+kind)
 		})
 	}},
 	{"REQ-PUB-006", spec.Stated, "every attempt carries the values of the forwarded headers", func(_ *World, l *Life, j *judging) {

@@ -31,10 +31,10 @@ var runOptions = []option{
 	{"notify", "with", []choice{{}, {says: "a notification", n: 1}}},
 	{"after", "with", []choice{{}, {says: "a step after", n: 1}}},
 	{"names", "with", []choice{{}, {says: "step names with quotes and percent signs", values: []string{` "a" %41 / b`}}, {says: "step names in other scripts", values: []string{" größer 配達"}}}},
-	{"retries", "with", []choice{{}, {says: "1 retry", n: 1, needs: retryDelay}, {says: "2 retries", n: 2, needs: retryDelay}}},
+	{"retries", "with", []choice{{}, {says: "1 retry", n: 1, needs: retryDelay}, {says: "4 retries", n: 4, needs: retryDelay}}},
 	{"delay", "with", []choice{{}, {says: "a delay of 2 s", n: 2, needs: "delay.format"}}},
 	{"label", "with", []choice{{}, {says: "a label", n: 1, needs: "headers.label"}, {says: "the label of others", n: 2, needs: "headers.label"}}},
-	{"key", "with", []choice{{}, {says: "a flow-control key", n: 1, needs: "headers.flow_key"}, {says: "a key that is paused before a restart", n: 2, needs: "drivers.pause"}}},
+	{"key", "with", []choice{{}, {says: "a flow-control key", n: 1, needs: "headers.flow_key"}, {says: "a key that is paused before a restart", n: 2, needs: "drivers.pause", requires: "REQ-RST-003"}, {says: "a paused key that is resumed", n: 3, needs: "drivers.pause"}}},
 	{"failure callback", "with", []choice{{}, {says: "a failure callback", n: 1, needs: "headers.failure_callback"}}},
 	{"body", "with", append([]choice{{values: []string{`{ "order" : "#",  "café":[1.0, 2e3] }`}}}, AwkwardBodies[:9]...)},
 	{"fails", "whose", []choice{
@@ -262,7 +262,9 @@ func runRuns(w *World) error {
 		w.invent(l)
 	}
 	err := harness.InTurn(
+		func() error { return w.each(w.hold) },
 		func() error { return w.each(w.trigger) },
+		w.release,
 		func() error {
 			var dues []time.Duration
 			for _, l := range w.Lives {
@@ -296,12 +298,14 @@ func runRuns(w *World) error {
 	return err
 }
 
-// hold pauses the key of a run before it is restarted for the first time.
+// hold pauses the key of a run before it starts, or before it is restarted for the first time.
 func (w *World) hold(l *Life) error {
-	if l.on("key").n < 2 || l.again || l.Pick["restart"] == 0 || len(l.Run.Entries) == 0 {
+	starts := !l.Run.ended
+	if l.on("key").n < 2 || l.again || starts != (l.on("key").n > 2) || !starts && l.Pick["restart"] == 0 {
 		return nil
 	}
-	_, err := w.s.Drive("pause", map[string]string{"key": l.Run.Key})
+	l.Run.Held = starts
+	_, err := w.s.Drive("pause", map[string]string{"key": l.key})
 	return err
 }
 
@@ -361,7 +365,7 @@ func (l *Life) second(id string) *Life {
 	} else if c.name == header.FlowControlValue {
 		y.Value = y.other
 	}
-	y.Held = l.on("key").n > 1 && !l.again && l.on("restart").values == nil
+	y.Held = l.on("key").n == 2 && !l.again && l.on("restart").values == nil
 	y.earlier, y.calledBefore = map[string]int{}, y.calledBefore+y.Called
 	for name, n := range l.Run.Done {
 		y.earlier[name] = l.Run.earlier[name] + n
@@ -372,7 +376,7 @@ func (l *Life) second(id string) *Life {
 // invent makes the workflow of a run.
 func (w *World) invent(l *Life) {
 	y := &Tale{Story: l.tell(), ID: "wfr_" + w.s.Key + l.Key, Done: map[string]int{}}
-	l.Run = y
+	l.Run, l.key = y, w.s.Name("key"+l.Key)
 	y.Payload, _ = l.body()
 	steps := l.steps(func(kind string) string {
 		switch kind {
@@ -412,7 +416,7 @@ func (w *World) trigger(l *Life) (err error) {
 		h.Set(w.s.Bound("headers", map[string]string{"key": "flow_key", "failure callback": "failure_callback", "label": "label"}[binding]), value)
 		return value
 	}
-	y.Label, y.Key = set("label", map[int]string{1: "label-" + l.Key, 2: "label-" + w.tag + "shared"}[l.on("label").n]), set("key", w.s.Name("key"+l.Key))
+	y.Label, y.Key = set("label", map[int]string{1: "label-" + l.Key, 2: "label-" + w.tag + "shared"}[l.on("label").n]), set("key", l.key)
 	if y.Key != "" {
 		y.Value, y.other = w.s.FlowValue(harness.FlowValues[0]), w.s.FlowValue(harness.FlowValues[1])
 		h.Set(w.s.Bound("headers", "flow_value"), y.Value)

@@ -34,11 +34,11 @@ func follow(flaw string, l *Life) {
 		l.Run = y
 		y.Payload, _ = l.body()
 		if l.Pick["key"] > 0 {
-			y.Key, y.Value, y.other = "key-"+l.Key, "value, 1s", "other"
+			y.Key, y.Value, y.other, y.Held = "key-"+l.Key, "value, 1s", "other", l.on("key").n > 2
 		}
 	}
 	if y.Held {
-		y.Early = map[bool]int{true: 1}[is("a restart is not held")]
+		y.Early = map[bool]int{true: 1}[is("a held run is not held")]
 	}
 	y.Done, y.Events, y.Entries, y.Invoked, y.Called = map[string]int{}, nil, nil, nil, 0
 	retries := y.Story.Retries
@@ -88,8 +88,9 @@ func follow(flaw string, l *Life) {
 		begun = 0
 	}
 	y.Calls = []Attempt{{&receiver.Received{Header: http.Header{}, Body: call}, begun}}
-	var failed any // the first message that does
+	var failed, failing any // the first message that does, and the step of the last one
 	fails := func(m map[string]any, status int) {
+		failing = m["stepInfo"]
 		got := &receiver.Received{Header: http.Header{}, Body: call}
 		got.Status.Store(int64(status))
 		y.Calls = append(y.Calls, Attempt{got, begun})
@@ -178,9 +179,25 @@ func follow(flaw string, l *Life) {
 		}
 	}
 	event(map[bool]string{true: "RUN_FAILED", false: "RUN_SUCCESS"}[dead], nil)
+	if is("a message is created after the end") && l.Pick["parallel"] == 0 && !dead {
+		now += 2000
+		m := message("late", "Run", 1)
+		event("CREATED", m)
+		event("DELIVERED", m)
+	}
+	if is("the message that failed is delivered") && dead {
+		event("DELIVERED", map[string]any{"stepInfo": failing})
+	}
+	if is("a call is repeated after a success") {
+		got := &receiver.Received{Header: http.Header{}, Body: []byte("success")}
+		got.Status.Store(http.StatusOK)
+		y.Calls = append(y.Calls, Attempt{got, begun}, Attempt{got, begun})
+	}
 	if l.Pick["failure callback"] > 0 {
 		if y.Callback = "http://x.test/failed"; dead && !is("no failure callback") {
-			y.Called = 1
+			if y.Called = 1; is("two failure callbacks") {
+				y.Called = 2
+			}
 		}
 	}
 	if l.Pick["label"] > 0 {
@@ -292,7 +309,11 @@ func TestEachDeviationOfARunBreaksItsRules(t *testing.T) {
 		"sleeps are skipped":                                        {"LOG-029 implied"},
 		"an ERROR has another status":                               {"LOG-026 stated"},
 		"no failure callback":                                       {"DLQ-012 stated"},
-		"a restart is not held":                                     {"RST-003 implied"},
+		"a held run is not held":                                    {"FLC-003 implied"},
+		"a message is created after the end":                        {"LOG-004 implied"},
+		"the message that failed is delivered":                      {"DLQ-007 implied"},
+		"two failure callbacks":                                     {"DLQ-012 implied"},
+		"a call is repeated after a success":                        {"RTY-003 implied"},
 		"a restart keeps its key":                                   {"DLQ-017 stated"},
 		"an attempt without an answer shows that of an earlier one": {"DLQ-010 stated"},
 		"no entry with a label":                                     {"DLQ-005 stated"},

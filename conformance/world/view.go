@@ -44,13 +44,12 @@ func Views(list string, of *World) *Kind {
 type view struct {
 	operation, section string
 	filters            []filter
-	key                func(*harness.Scenario) func(row any) string // identifies a row
-	of                 func(s *harness.Scenario, run string) ([]any, error)
-	times              func(*Tale, any) []int64 // of a row, in Unix ms, which its dates may compare
-	slack              int64                    // how far from these times a time that it does not show may be
-	long               bool                     // small pages need a filter that few rows fit
-	filtered           string                   // the requirement of its filters
-	dated, paged       string                   // of dates, of pages
+	of                 func(*harness.Scenario, *Tale) ([]any, error) // the rows of a run
+	times              func(*Tale, any) []int64                      // of a row, in Unix ms, which its dates may compare
+	slack              int64                                         // how far from these times a time that it does not show may be
+	long               bool                                          // small pages need a filter that few rows fit
+	filtered           string                                        // the requirement of its filters
+	dated, paged       string                                        // of dates, of pages
 }
 
 // spread is how many rows, all over the list, views take values of.
@@ -78,8 +77,7 @@ var views = map[string]*view{
 			{"publisher", "caller_ip", "/callerIP"}, {"callback state", "callback_state", "/failureCallbackInfo/state"}, {"label", "label", "label"},
 			{"start date", "from", ""}, {"end date", "to", ""},
 		},
-		of:  (*harness.Scenario).EntriesOf,
-		key: func(*harness.Scenario) func(any) string { return func(row any) string { return text(row, "/dlqId") } },
+		of: func(s *harness.Scenario, y *Tale) ([]any, error) { return s.EntriesOf(y.ID) },
 		times: func(y *Tale, row any) (all []int64) {
 			for _, pointer := range []string{"/createdAt", "/workflowCreatedAt", "/notBefore"} {
 				if t, ok := check.Integer(row, pointer); ok {
@@ -104,8 +102,7 @@ var views = map[string]*view{
 			{"run id", "run_id", "/workflowRunId"}, {"workflow url", "url", "/workflowUrl"}, {"creation of the run", "created_at", "/workflowCreatedAt"},
 			{"message id", "message_id", "/stepInfo/messageId"}, {"state", "state", "/state"}, {"start date", "from", ""}, {"end date", "to", ""},
 		},
-		of:  (*harness.Scenario).EventsOf,
-		key: (*harness.Scenario).EventKey,
+		of: func(_ *harness.Scenario, y *Tale) ([]any, error) { return y.Events, nil }, // also those before a restart
 		times: func(_ *Tale, row any) []int64 {
 			t, _ := check.Integer(row, "/time")
 			return []int64{t}
@@ -160,6 +157,11 @@ func (v *view) normal(t *Thing) {
 	}
 	if t.Pick["pages"] > 0 {
 		t.Pick["reader"] = 0 // one page shows enough
+	}
+	if t.Pick["reader"] > 0 { // what it knows of this account are values of rows
+		for _, name := range set {
+			t.Pick[name] = 1
+		}
 	}
 	if t.Pick["row"]%4 == 3 && strings.HasSuffix(strings.Join(set, ""), "date") { // dates are the last filters, and some stay alone
 		for _, name := range set {
@@ -245,9 +247,9 @@ type seen struct {
 func (v *view) look(w, of *World, to *seen) {
 	var mu sync.Mutex
 	byRun := map[string][]any{}
-	to.owner, to.began, to.key, to.times = map[string]*Tale{}, math.MaxInt64, v.key(w.s), map[string]int{}
+	to.owner, to.began, to.key, to.times = map[string]*Tale{}, math.MaxInt64, w.s.RowKey(v.section), map[string]int{}
 	to.err = (&World{Lives: of.Lives}).each(func(l *Life) error {
-		rows, err := v.of(w.s, l.Run.ID)
+		rows, err := v.of(w.s, l.Run)
 		mu.Lock()
 		defer mu.Unlock()
 		byRun[l.Run.ID], to.owner[l.Run.ID] = rows, l.Run

@@ -16,7 +16,7 @@ import (
 // left are the rows of some runs in a list.
 func (v *view) left() *seen {
 	s := &harness.Scenario{Suite: &harness.Suite{}}
-	rows := &seen{owner: map[string]*Tale{}, began: 999, key: v.key(s), times: map[string]int{}}
+	rows := &seen{owner: map[string]*Tale{}, began: 999, key: s.RowKey(v.section), times: map[string]int{}}
 	for i := range 60 {
 		run := fmt.Sprintf("wfr_%d", i/6)
 		row := map[string]any{

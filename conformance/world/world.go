@@ -55,6 +55,7 @@ type Life struct {
 	at        []*spot
 	callbacks map[string]*receiver.Endpoint
 	to, path  string
+	early     int // attempts before the resume
 	key       string
 }
 
