@@ -74,12 +74,13 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 func (e *Exporter) Close() {
 	e.mu.Lock()
 	e.finish("")
+	ended, skipped := e.ended, e.skipped // what is observed from here on is not exported
 	e.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	_ = e.provider.Shutdown(ctx) // counted logs errors
-	if lost := e.ended - e.sent.done.Load(); lost > 0 || e.skipped > 0 {
-		e.log.Warn("not all traces were exported", "spans", e.ended, "sent", e.sent.done.Load(), "lost", lost, "untraced messages and runs", e.skipped)
+	if lost := ended - e.sent.done.Load(); lost > 0 || skipped > 0 {
+		e.log.Warn("not all traces were exported", "spans", ended, "sent", e.sent.done.Load(), "lost", lost, "untraced messages and runs", skipped)
 	}
 }
 
