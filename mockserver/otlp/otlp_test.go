@@ -342,6 +342,41 @@ func post(t testing.TB, address string, request ...string) {
 }
 
 // TestTheVariablesOfTheExporter: headers, compression and the address of all signals.
+// Events may happen while an exporter closes: it reads its counts under the lock. The race detector
+// judges it.
+func TestAnExporterClosesWhileEventsHappen(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	exporter, err := otlp.New(t.Context(), otlp.Config{Endpoint: gone.URL, Log: slog.New(slog.DiscardHandler)})
+	expect.NoError(t, err)
+	events := make(chan engine.Event, 100)
+	u := mockserver.RunT(t, mockserver.Config{Observe: func(_ string, e *engine.Event) {
+		select {
+		case events <- *e:
+		default:
+		}
+	}})
+	u.Publish(u.URL()+"/_understudy/sink/status/200", nil)
+	e := <-events
+	stop := make(chan struct{})
+	var observers sync.WaitGroup
+	observers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				e.Seq++
+				exporter.Observe(fmt.Sprint(e.Seq), &e)
+			}
+		}
+	})
+	exporter.Close()
+	close(stop)
+	observers.Wait()
+}
+
 func TestTheVariablesOfTheExporter(t *testing.T) {
 	var got *http.Request
 	var body []byte

@@ -27,7 +27,7 @@ func TestStatementsOfRandomStates(t *testing.T) {
 	t.Parallel()
 	u, w := randomAccount(t)
 	random := rand.New(rand.NewPCG(7, 31))
-	for i := range effort.Amount(t, "STATES", 60, 300) {
+	for i := range effort.Amount(t, "STATES", 60, 120) {
 		what := randomAct(t, u, w, random, i)
 		u.Settle()
 		statementsOfAll(t, u)
