@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ var dlqMutants = []mutant{
 	{ID: "DLQ-007.2", Text: "notBefore is in seconds", Build: changeEntries(func(e map[string]any) { e["notBefore"] = jsonNumber(integerOf(e, "notBefore") / 1000) })},
 	{ID: "DLQ-007.3", Text: "workflowCreatedAt is in microseconds", Build: changeEntries(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") * 1000) })},
 	{ID: "DLQ-007.4", Text: "createdAt is the time of the reading", Build: changeEntries(func(e map[string]any) { e["createdAt"] = jsonNumber(integerOf(e, "createdAt") + nowMs()%100_000/50) })},
-	{ID: "DLQ-008.1", Text: "of two filters one is enough", Build: oneFilterOf(listingDLQ, "workflowRunId", "label")},
+	{ID: "DLQ-008.1", Text: "of two filters one is enough", Build: oneFilterOf(listingDLQ, "workflowRunId", "label", "workflowUrl", "responseStatus", "callerIp", "failureCallbackState")},
 	{ID: "DLQ-008.2", Text: "the filter by run is ignored", Build: changeRequest(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
 	{ID: "DLQ-008.3", Text: "the filter by label is ignored", Build: changeRequest(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "label" }) })},
 	{ID: "DLQ-008.4", Text: "the filter by status is ignored", Build: changeRequest(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "responseStatus" }) })},
@@ -341,11 +342,13 @@ func changeDate(m matching, name string, change func(ms int64) int64) func(func(
 	})
 }
 
-// oneFilterOf ignores the filter a when both filters are given.
-func oneFilterOf(m matching, a, b string) func(func()) mutantParts {
+// oneFilterOf ignores the first of these filters that is given with another of them.
+func oneFilterOf(m matching, names ...string) func(func()) mutantParts {
 	return changeRequest(m, func(r *http.Request) {
-		if q := r.URL.Query(); q.Has(a) && q.Has(b) {
-			dropQuery(r, func(name string) bool { return name == a })
+		q := r.URL.Query()
+		given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !q.Has(name) })
+		if len(given) > 1 {
+			dropQuery(r, func(name string) bool { return name == given[0] })
 		}
 	})
 }

@@ -29,12 +29,6 @@ func atOnce(n int, do func(i int) error) error {
 	return nil
 }
 
-// publishBody publishes a body, regardless of the message that the scenario prepared.
-func (s *Scenario) publishBody(destination, body string) error {
-	_, err := s.Demand(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Body: []byte(body), Method: s.PublishMethod()})
-	return err
-}
-
 func messageOf(place string, i int) string { return fmt.Sprintf("message %d for %s", i, place) }
 
 // receivesAll waits until an endpoint has received each of n messages and no others.
