@@ -66,7 +66,8 @@ var lifeMutants = []worldMutant{
 		return next.RoundTrip(r)
 	})}, []string{"DLQ-012"}, []string{"failure callback"}},
 	{mutant{ID: "a message is created after the end of its run", Build: afterEnd(func(end, message map[string]any) map[string]any {
-		info := copyOf(message["stepInfo"])
+		info, _ := message["stepInfo"].(map[string]any)
+		info = maps.Clone(info) // that of the first event stays
 		info["messageId"], info["createdAt"] = "msg_late", integerOf(end, "time")+5000
 		message["state"], message["stepInfo"], message["time"] = "CREATED", info, info["createdAt"]
 		return message
@@ -118,7 +119,7 @@ func ofNeighbour(listing matching, list string, names ...string) func(func()) mu
 				if row[name] == nil {
 					continue
 				}
-				own := copyOf(row)
+				own := maps.Clone(row)
 				if before != nil && before["workflowRunId"] != row["workflowRunId"] {
 					row[name] = before[name]
 				}
@@ -161,13 +162,6 @@ func twice(r *http.Request, next http.RoundTripper) {
 	}
 }
 
-func copyOf(v any) map[string]any {
-	out := map[string]any{}
-	m, _ := v.(map[string]any)
-	maps.Copy(out, m)
-	return out
-}
-
 // afterEnd adds to the log of a run that has ended what change makes of each of its message-level events, once.
 func afterEnd(change func(end, message map[string]any) map[string]any) func(func()) mutantParts {
 	return changeReply(func(r *http.Request) bool { return listingLog(r) && r.URL.Query().Get("workflowRunId") != "" }, func(_ *http.Request, v map[string]any) {
@@ -180,7 +174,7 @@ func afterEnd(change func(end, message map[string]any) map[string]any) func(func
 		items, _ := v["events"].([]any)
 		for _, e := range itemsOf(v, "events") {
 			if end := ends[e["workflowRunId"]]; end != nil && e["stepInfo"] != nil {
-				if late := change(end, copyOf(e)); late != nil {
+				if late := change(end, maps.Clone(e)); late != nil {
 					delete(ends, e["workflowRunId"])
 					items = append(items, late)
 				}

@@ -27,6 +27,39 @@ var groupSteps = []step{
 	{"Given", `(a|another) URL group(?: with (a longer name) and| with) the endpoints? (".+")`, (*Scenario).groupOf},
 	{"Given", `the group is updated with the default headers:`, (*Scenario).groupDefaults},
 	{"When", `two messages are published to the group one after the other`, (*Scenario).publishTwice},
+	{"Then", `the endpoints (".+") each receive the (\d+) messages of the group`, (*Scenario).receiveMessages},
+}
+
+// messageOf is the body of a message that is published to a group.
+func messageOf(group string, i int) string { return fmt.Sprintf("message %d for %s", i, group) }
+
+// receiveMessages waits until each endpoint has received each of n messages of the group and no others.
+func (s *Scenario) receiveMessages(endpoints string, n int) error {
+	var want []string
+	for i := range n {
+		want = append(want, messageOf(s.group.name, i))
+	}
+	slices.Sort(want)
+	for _, name := range harness.QuotedNames(endpoints) {
+		e := s.Endpoint(name)
+		err := s.Within(func() error {
+			var got []string
+			for _, d := range e.Look() {
+				if body := string(d.Body); !slices.Contains(got, body) { // a repeated delivery is legal
+					got = append(got, body)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				return s.Failure("the messages that came to "+name, fmt.Sprint(want), fmt.Sprint(got))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newGroup creates a URL group by the driver.

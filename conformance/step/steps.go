@@ -17,7 +17,6 @@ type stepArea struct {
 func stepAreas() []stepArea {
 	return []stepArea{
 		{"publish", publishSteps},
-		{"parallel delivery", parallelSteps},
 		{"delivery", deliverySteps},
 		{"authentication", authSteps},
 		{"retry", retrySteps},
