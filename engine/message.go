@@ -22,7 +22,7 @@ func (c deliverNow) apply(a *Account) error {
 	if m == nil {
 		return unknownMessage(c.ID)
 	}
-	if m.Timer.Place == 0 || m.State != Created && m.State != Retry {
+	if !m.Planned() {
 		return refusal.Of(ErrInvalid, "message", c.ID, "is "+string(m.State)+" and waits for no time")
 	}
 	a.touch(m)

@@ -51,10 +51,10 @@ var messageSorting = sorting[*state.LogEntry]{
 	"url":       func(e *state.LogEntry) sortKey { return keyOfText(e.Message.URL) },
 }
 
-// nextAttempt is missing unless a next attempt is planned: NextAt may still have the time
-// of an earlier one.
+// nextAttempt is missing unless the message waits for a time: NextAt may be past, when a
+// queue or a flow-control key holds the message.
 func nextAttempt(m *state.Message) sortKey {
-	if m.State != state.Created && m.State != state.Retry {
+	if !m.Planned() {
 		return sortKey{missing: true}
 	}
 	return keyOfTime(m.NextAt.Time())

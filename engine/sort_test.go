@@ -13,9 +13,9 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 )
 
-// nextOf is when a message is attempted next, in Unix ms, false for never.
+// nextOf is when a message is attempted next, in Unix ms, false if it waits for no time.
 func nextOf(m engine.MessageSummary) (int64, bool) {
-	return m.NextAt.UnixMilli(), m.State == engine.Created || m.State == engine.Retry
+	return m.NextAt.UnixMilli(), (m.State == engine.Created || m.State == engine.Retry) && m.Why.Kind != engine.Held
 }
 
 // messageKeys are the values by which messages are sorted, false where one has none.
@@ -42,6 +42,7 @@ func TestSortingCoversTheWholeList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := setup(t)
+		w.must(w.SetFlowPaused("paused", true))
 		w.answer = func(at engine.Attempt) engine.Outcome {
 			return engine.Outcome{Status: map[bool]int{true: 500, false: 200}[strings.Contains(at.Message.URL, "down")]}
 		}
@@ -49,6 +50,9 @@ func TestSortingCoversTheWholeList(t *testing.T) {
 			o := engine.Options{Delay: time.Duration(rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour}
 			if label := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "label"); label != "" {
 				o.Labels = []string{label}
+			}
+			if rapid.Bool().Draw(t, "held") {
+				o.Flow = &engine.FlowControl{Key: "paused", Parallelism: 1}
 			}
 			host := rapid.SampledFrom([]string{"up", "down"}).Draw(t, "host")
 			w.send(engine.PublishRequest{URL: fmt.Sprintf("https://%s.test/%d", host, i%4), Body: make([]byte, i%3), Options: o})

@@ -31,6 +31,12 @@ type Sleeper interface {
 // Timed returns its timer.
 func (m *Message) Timed() *TimerPlace { return &m.Timer }
 
+// Planned reports whether the next attempt waits for a time: a queue or a flow-control key may
+// hold a message whose time has come.
+func (m *Message) Planned() bool {
+	return m.Timer.Place != 0 && (m.State == Created || m.State == Retry)
+}
+
 // Name returns its id.
 func (m *Message) Name() string { return m.ID }
 

@@ -1170,7 +1170,7 @@ export interface Operations {
       queueName?: string;
       /** id of a schedule */
       scheduleId?: string;
-      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last */
+      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last, for next what waits for no time */
       sort?: "attempts" | "bytes" | "cause" | "createdAt" | "label" | "messageId" | "next" | "state" | "url" | "-attempts" | "-bytes" | "-cause" | "-createdAt" | "-label" | "-messageId" | "-next" | "-state" | "-url";
       /** message: only entries of messages; workflow: only those of workflow runs */
       source?: "message" | "workflow";
@@ -1313,7 +1313,7 @@ export interface Operations {
       fromDate?: number;
       /** one of the labels, in full */
       label?: string;
-      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last */
+      /** member by which the whole list is sorted; a leading minus reverses the order; entries without a value come last, for next what waits for no time */
       sort?: "attempts" | "cause" | "createdAt" | "duration" | "label" | "next" | "state" | "url" | "workflowRunId" | "-attempts" | "-cause" | "-createdAt" | "-duration" | "-label" | "-next" | "-state" | "-url" | "-workflowRunId";
       /** states, separated by commas */
       state?: string;
