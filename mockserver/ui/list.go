@@ -32,7 +32,7 @@ func dlqView(v *visit) (any, error) {
 // dead counts the messages and the runs in the DLQ.
 func (v *visit) dead(d doc, query url.Values) error {
 	t, err := v.tally("dlq", query)
-	d["messages"], d["runs"] = t["message"], t["workflow"]
+	d["messages"], d["runs"], d["all"] = t["message"], t["workflow"], t.All()
 	return err
 }
 

@@ -92,14 +92,16 @@ func (v *visit) list(path string) (d doc, query url.Values, err error) {
 	return d, query, err
 }
 
-// counted is a list with how many entries match its other filters in each state.
-func (v *visit) counted(path string) (doc, error) {
+// counted is a list with how many entries match its other filters in each state, or all if
+// there are no other filters.
+func (v *visit) counted(path string, all tally) (doc, error) {
 	d, query, err := v.list(path)
-	if query.Del("state"); err != nil || len(query) == 1 {
-		return d, err
+	if query.Del("state"); err == nil && len(query) > 1 {
+		all, err = v.tally(path, query)
 	}
-	t, err := v.tally(path, query)
-	d["counts"] = []tally{t}
+	if d != nil {
+		d["counts"] = all
+	}
 	return d, err
 }
 
@@ -117,6 +119,14 @@ func (v *visit) tally(list string, query url.Values) (tally, error) {
 }
 
 func stateOf(entry doc) string { return cmp.Or(text(entry["state"]), text(entry["workflowState"])) }
+
+// All is the number of entries.
+func (t tally) All() (n int) {
+	for _, some := range t {
+		n += some
+	}
+	return n
+}
 
 func (t tally) String() string {
 	var parts []string
@@ -167,7 +177,7 @@ func whereText(v any, usual string) string {
 	return plain
 }
 
-func messagesView(v *visit) (any, error) { return v.counted("messages") }
+func messagesView(v *visit) (any, error) { return v.counted("messages", v.now.Messages) }
 
 // attempt is a delivery from the journal.
 type attempt struct{ api.Delivery }

@@ -9,7 +9,7 @@ import (
 
 // runsView loads the runs and the waiters for events, because a run often waits for one.
 func runsView(v *visit) (any, error) {
-	d, err := v.counted("runs")
+	d, err := v.counted("runs", v.now.Runs)
 	if err != nil {
 		return nil, err
 	}
