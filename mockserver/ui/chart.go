@@ -63,8 +63,8 @@ func statisticsView(v *visit) (any, error) {
 			charts[i].compare(&c)
 		}
 	}
-	d := doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": u["total_monthly_billing"]}
-	return d, v.dead(d, url.Values{})
+	dead, err := v.tally("dlq", url.Values{})
+	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": u["total_monthly_billing"], "dead": dead}, err
 }
 
 func (v *visit) usage(period string) (u doc, err error) {

@@ -26,14 +26,8 @@ func dlqView(v *visit) (any, error) {
 		d["groups"] = failures(d, v.frame())
 	}
 	query.Del("source")
-	return d, v.dead(d, query)
-}
-
-// dead counts the messages and the runs in the DLQ.
-func (v *visit) dead(d doc, query url.Values) error {
-	t, err := v.tally("dlq", query)
-	d["messages"], d["runs"], d["all"] = t["message"], t["workflow"], t.All()
-	return err
+	d["counts"], err = v.tally("dlq", query)
+	return d, err
 }
 
 // kept is a DLQ entry, and the reasons for it.
