@@ -21,7 +21,7 @@ func TestConformWithoutABinding(t *testing.T) {
 	for _, left := range unboundNames(t) {
 		t.Run(left, func(t *testing.T) {
 			t.Parallel()
-			own := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
+			own := unhurriedTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 			section, key, _ := strings.Cut(left, " ")
 			from := map[string]map[string]string{
 				"headers": own.Bindings.Headers, "delay": own.Bindings.Delay, "logs": own.Bindings.Logs, "dlq": own.Bindings.DLQ,
@@ -83,7 +83,7 @@ func TestCheckTargetSeesADifference(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = server.Close() })
-			own := ownTarget(environment(server), false)
+			own := unhurriedTarget(environment(server), false)
 			for _, section := range []map[string]string{own.Bindings.Headers, own.Bindings.DLQ, own.Bindings.Logs} {
 				for key, name := range section {
 					section[key] = c.misspell(name)

@@ -48,7 +48,7 @@ func judge(t testing.TB, cfg conformance.Config) *report.Report {
 // ownSuite is the whole suite against a stand-in in this process, with a manual clock.
 func ownSuite(t testing.TB) conformance.Config {
 	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
-	return conformance.Config{Target: ownTarget(environment(u), true), Basis: everything, SelfTest: true, Plugin: pluginInProcess}
+	return conformance.Config{Target: unhurriedTarget(environment(u), true), Basis: everything, SelfTest: true, Plugin: pluginInProcess}
 }
 
 // Every scenario passes against a stand-in whose clock the suite moves.
@@ -90,7 +90,7 @@ func TestConformProcess(t *testing.T) {
 	var wg sync.WaitGroup
 	for range runs {
 		wg.Go(func() {
-			judged := judge(t, conformance.Config{Target: ownTarget(vars, testing.Short()), Basis: everything, Concurrency: 24, Plugin: pluginInProcess})
+			judged := judge(t, conformance.Config{Target: unhurriedTarget(vars, testing.Short()), Basis: everything, Concurrency: 24, Plugin: pluginInProcess})
 			t.Logf("%d scenarios in %s", len(judged.Results), judged.Duration)
 		})
 	}
@@ -217,7 +217,7 @@ func TestConformAgainstAPart(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(part.Close)
-	own := ownTarget(environment(u), true)
+	own := unhurriedTarget(environment(u), true)
 	own.Target.URLs = target.URLs{Base: part.URL}
 	delete(own.Drivers, "group")
 	delete(own.Drivers, "run")
@@ -288,7 +288,7 @@ func TestConformThroughARelay(t *testing.T) {
 	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	relay := httptest.NewServer(&receiver.Relay{Token: "relay-secret"})
 	t.Cleanup(relay.Close)
-	own := ownTarget(environment(u), true)
+	own := unhurriedTarget(environment(u), true)
 	own.Receiver.Mode = "relay"
 	own.Receiver.Relay.URL, own.Receiver.Relay.Token = relay.URL, "relay-secret"
 	judged := judge(t, conformance.Config{Target: own, Profiles: []string{"MSG", "GROUP"}, SelfTest: true})

@@ -101,7 +101,7 @@ func TestBrokenAnswersAreFoundByOtherScenarios(t *testing.T) {
 	}
 	noOther := []string{"DLQ-008.12", "LOG-001.2", "LOG-011.2", "LOG-011.6"} // no other scenario has the entries or events that show it
 	all := slices.DeleteFunc(allMutants(), func(m mutant) bool { return !slices.Contains(inTraffic, m.ID) || slices.Contains(noOther, m.ID) })
-	every := max(1, len(all)/effort.Amount(t, "BROKEN_ANSWERS", 8, 40))
+	every := max(1, len(all)/effort.Amount(t, "BROKEN_ANSWERS", 8, 8))
 	for i, m := range all {
 		if i%every != 0 {
 			continue
@@ -150,7 +150,7 @@ func TestMutantsAreFoundWithoutCompany(t *testing.T) {
 		return map[bool]int{true: 1}[generated(a)] - map[bool]int{true: 1}[generated(b)]
 	})
 	all := allMutants()
-	every := max(1, len(all)/effort.Amount(t, "MUTANTS_ALONE", 8, 21))
+	every := max(1, len(all)/effort.Amount(t, "MUTANTS_ALONE", 8, 8))
 	for i, m := range all {
 		if i%every != 0 {
 			continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/internal/testkit/effort"
 	"github.com/understudy-mock/understudy/internal/testkit/programs"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -59,6 +60,13 @@ func environment(s interface{ Env() []mockserver.EnvVar }) map[string]string {
 		vars[v.Name] = v.Value
 	}
 	return vars
+}
+
+// unhurriedTarget is ownTarget with more time on a slow or busy machine.
+func unhurriedTarget(vars map[string]string, manual bool) target.Target {
+	own := ownTarget(vars, manual)
+	own.Timing.Scale = effort.Wait(time.Second).Seconds()
+	return own
 }
 
 // pluginInProcess runs the rate-limit plugin in front of an application, for

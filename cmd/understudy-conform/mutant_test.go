@@ -68,7 +68,7 @@ func mutated(t *testing.T, m *mutant, how trial) (*report.Report, int64, []proxy
 	}
 	front := httptest.NewServer(handler)
 	defer front.Close()
-	own := ownTarget(environment(s), !how.live)
+	own := unhurriedTarget(environment(s), !how.live)
 	watcher, address := watching(t, front.URL, own.Bindings)
 	urls := &own.Target.URLs
 	for _, u := range []*string{&urls.Base, &urls.Region, &urls.Dev, &urls.Vector} {

@@ -44,7 +44,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			to := ownTarget(environment(u), false)
+			to := unhurriedTarget(environment(u), false)
 			to.Drivers["plugin"] = driver
 			judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"RATELIMIT"}, Concurrency: 8})
 			if err != nil {
@@ -70,7 +70,7 @@ func TestConformWindowEndsWithinAScenario(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
 	judged := judge(t, conformance.Config{
-		Target: ownTarget(environment(u), true), Basis: everything, Profiles: []string{"RATELIMIT"}, Plugin: endingWindow,
+		Target: unhurriedTarget(environment(u), true), Basis: everything, Profiles: []string{"RATELIMIT"}, Plugin: endingWindow,
 	})
 	if len(judged.Results) < 35 {
 		t.Errorf("%d scenarios were judged, want at least 35", len(judged.Results))
@@ -122,7 +122,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			to := ownTarget(environment(u), true)
+			to := unhurriedTarget(environment(u), true)
 			to.Drivers = map[string]target.Driver{"clock": to.Drivers["clock"], "plugin": c.driver}
 			list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})
 			if err != nil {
@@ -143,7 +143,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 func TestCheckTargetDoesNotTryWhatIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for requests, not for races")
-	to := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
+	to := unhurriedTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 	to.Profiles = []string{"MSG", "WF-READ"}
 	list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})
 	if err != nil {
@@ -210,7 +210,7 @@ func TestConformJudgesWindowsOfASlowStorage(t *testing.T) {
 			parts := m.Build(func() {})
 			parts.Storage = slow
 			cfg := conformance.Config{
-				Target: ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @last", Plugin: mutatedPlugin(parts),
+				Target: unhurriedTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true), Profiles: []string{"RATELIMIT"}, Tags: "@time-window and @last", Plugin: mutatedPlugin(parts),
 			}
 			if m.Breaks() != "" {
 				cfg.Requirements = []string{"REQ-" + m.Breaks()}
@@ -234,7 +234,7 @@ func TestConformDoesNotJudgeAPluginWithoutItsStorage(t *testing.T) {
 	t.Parallel()
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	t.Cleanup(broken.Close)
-	to := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
+	to := unhurriedTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 	delete(to.Drivers, "account")
 	to.Target.URLs.KV = broken.URL
 	judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"RATELIMIT"}, Requirements: []string{"REQ-RLP-002"}, Plugin: pluginInProcess})

@@ -16,7 +16,7 @@ func TestProxyIsTransparent(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
-	own := ownTarget(environment(u), true)
+	own := unhurriedTarget(environment(u), true)
 	upstream := httptest.NewServer(u)
 	t.Cleanup(upstream.Close)
 	p, address := watching(t, upstream.URL, own.Bindings)

@@ -38,7 +38,7 @@ Feature: A mistake of the suite
     Then the last 5 requests reach the application
 `
 	judged, err := conformance.Run(t.Context(), conformance.Config{
-		Target: ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true), Plugin: pluginInProcess, FS: fstest.MapFS{"limit.feature": {Data: []byte(tooFew)}},
+		Target: unhurriedTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true), Plugin: pluginInProcess, FS: fstest.MapFS{"limit.feature": {Data: []byte(tooFew)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ Feature: A header that the target file does not name
     Then the entry holds:
       | failureCallback | {callback} |
 `
-	own := ownTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
+	own := unhurriedTarget(environment(mockserver.RunT(t, mockserver.Config{Dialect: neutral()})), true)
 	delete(own.Bindings.Headers, "failure_callback")
 	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, FS: fstest.MapFS{"dlq.feature": {Data: []byte(unset)}}})
 	if err != nil {
@@ -88,7 +88,7 @@ Feature: A run with a payload and a label
       | {dlq.body}  | order 7 |
       | {dlq.label} | urgent  |
 `
-	judged, err := conformance.Run(t.Context(), conformance.Config{Target: ownTarget(environment(mockserver.RunT(t)), true), FS: fstest.MapFS{"dlq.feature": {Data: []byte(configured)}}})
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: unhurriedTarget(environment(mockserver.RunT(t)), true), FS: fstest.MapFS{"dlq.feature": {Data: []byte(configured)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func withLists(t *testing.T, c listChange, from int) *report.Report {
 	u := mockserver.RunT(t, mockserver.Config{Clock: map[bool]string{true: "real"}[c.late], Dialect: neutral()})
 	server := httptest.NewServer(&lists{next: u, from: from, change: c.change, answer: c.answer, answered: map[string]int{}})
 	t.Cleanup(server.Close)
-	cfg := conformance.Config{Target: ownTarget(environment(u), !c.late), SkipCanary: true}
+	cfg := conformance.Config{Target: unhurriedTarget(environment(u), !c.late), SkipCanary: true}
 	cfg.Target.Target.URLs = target.URLs{Base: server.URL, KV: server.URL + "/kv"}
 	switch {
 	case c.answer != nil:

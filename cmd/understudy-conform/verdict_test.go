@@ -38,7 +38,7 @@ func fronted(t *testing.T, front func(http.ResponseWriter, *http.Request, http.H
 	t.Cleanup(func() { _ = s.Close() })
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { front(w, r, s) }))
 	t.Cleanup(server.Close)
-	own := ownTarget(environment(s), false)
+	own := unhurriedTarget(environment(s), false)
 	own.Target.URLs = target.URLs{Base: server.URL, KV: server.URL + "/kv"}
 	cfg := conformance.Config{Target: own, Concurrency: 8}
 	if change != nil {
@@ -171,7 +171,7 @@ func TestConformTriesEachCredential(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
-			own := ownTarget(environment(u), false)
+			own := unhurriedTarget(environment(u), false)
 			delete(own.Drivers, "account")
 			spoil(&own.Target.Auth)
 			_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
@@ -225,7 +225,7 @@ func TestConformWaitsForAnAnswerAsLongAsTheTargetFileSays(t *testing.T) {
 				u.ServeHTTP(w, r)
 			}))
 			t.Cleanup(server.Close)
-			own := ownTarget(environment(u), false)
+			own := unhurriedTarget(environment(u), false)
 			own.Target.URLs, own.Timing.RequestTimeout = target.URLs{Base: server.URL, KV: server.URL + "/kv"}, limit
 			_, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-LOG-001"}})
 			if want == "" {
@@ -329,7 +329,7 @@ func TestConformComparesCredentialsWithWrongOnes(t *testing.T) {
 		for claims, profiles := range map[string][]string{"claimed": target.ProfileNames, "not claimed": nil} {
 			t.Run(key+" "+claims, func(t *testing.T) {
 				t.Parallel()
-				own := ownTarget(environment(u), false)
+				own := unhurriedTarget(environment(u), false)
 				delete(own.Drivers, "account")
 				own.Target.URLs, own.Profiles = target.URLs{Base: server.URL, KV: server.URL + "/kv"}, profiles
 				spoil(&own.Target.Auth)
@@ -457,7 +457,7 @@ func TestConformShowsWhatWasJudged(t *testing.T) {
 func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Dialect: neutral()})
-	own := ownTarget(environment(u), false)
+	own := unhurriedTarget(environment(u), false)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "target.yaml")
 	text := "apiVersion: conformance/v1\ntarget:\n  name: own\n  urls: {base: '" + own.Target.URLs.Base + "', vector: '" + own.Target.URLs.Vector + "'}\n  auth: {bearer: '" + string(own.Target.Auth.Bearer) + "'}\n" +

@@ -359,7 +359,7 @@ func TestWorldsFindCombinations(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for survivors, not for races")
 	all := slices.Concat(worldMutants, lifeMutants)
-	tried, every := 0, max(1, len(all)/effort.Amount(t, "WORLD_MUTANTS", 2, 6))
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "WORLD_MUTANTS", 2, 4))
 	for _, m := range all {
 		if tried++; tried%every != 0 {
 			continue
@@ -398,7 +398,7 @@ func TestHealthyWorldsHaveNoFinding(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
 	u := mockserver.RunT(t, mockserver.Config{Clock: "manual", Log: quietLog(), Dialect: neutral()})
-	own := ownTarget(environment(u), true)
+	own := unhurriedTarget(environment(u), true)
 	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Areas: []string{"worlds"}, Worlds: harness.Worlds{Count: effort.Amount(t, "WORLDS", 2, 4), Seed: uint64(effort.Amount(t, "SEED", 1, 1))}, SelfTest: true, Plugin: pluginInProcess})
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +476,7 @@ func TestMutantsOfWorlds(t *testing.T) {
 	all = slices.DeleteFunc(all, func(m mutant) bool {
 		return !slices.Contains([]string{"DLQ", "FLC", "GRP", "LOG", "PUB", "RLP", "RTY"}, m.ID[:3])
 	})
-	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 1, 3))
+	tried, every := 0, max(1, len(all)/effort.Amount(t, "MUTANTS_OF_WORLDS", 1, 1))
 	all = slices.DeleteFunc(all, func(mutant) bool { tried++; return tried%every != 0 })
 	var mu sync.Mutex
 	of, dead := map[string]int{}, map[string]int{}
@@ -507,7 +507,7 @@ func TestMutantsOfWorlds(t *testing.T) {
 func TestLatitudesHaveNoFindingInWorlds(t *testing.T) {
 	t.Parallel()
 	effort.Unraced(t, "it looks for verdicts, not for races")
-	for _, list := range combinedLatitudes[:effort.Amount(t, "WORLD_LATITUDES", 1, 2)] {
+	for _, list := range combinedLatitudes[:effort.Amount(t, "WORLD_LATITUDES", 1, 1)] {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
 			m, _ := combine(list)

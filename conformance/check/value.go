@@ -34,7 +34,9 @@ func At(v any, pointer string) (any, bool) {
 		return v, v != nil
 	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		part = unescaped.Replace(part)
+		if strings.Contains(part, "~") {
+			part = unescaped.Replace(part)
+		}
 		switch x := v.(type) {
 		case map[string]any:
 			var ok bool

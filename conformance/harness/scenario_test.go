@@ -49,13 +49,26 @@ func TestAPanicOfAnEndpointIsAnErrorOfTheSuite(t *testing.T) {
 	expect.True(t, "the error has no verdict on the target", ok && none.Verdict == report.HarnessError)
 }
 
-// A driver that fails because the run is interrupted is no fault of the target file.
+// A driver that fails because the run or the time of the scenario ends is no fault of the target
+// file. Any other failure of a driver is one.
 func TestTheEndOfTheRunIsNoErrorOfADriver(t *testing.T) {
 	t.Parallel()
-	ctx, end := context.WithCancelCause(t.Context())
+	over, end := context.WithCancelCause(t.Context())
 	end(errors.New("interrupt signal received"))
-	s := &Scenario{Suite: &Suite{Context: ctx}}
-	s.Note(Fault(report.DriverFailed, "clock: interrupt signal received"))
-	expect.Equal(t, "verdict", s.Result.Verdict, report.Inconclusive)
-	expect.Equal(t, "reason", s.Result.Reason, report.Interrupted)
+	late, end := context.WithCancelCause(t.Context())
+	end(Inconclusive(report.BudgetExhausted, "the scenario took longer than 2m0s, its budgets together"))
+	for _, c := range []struct {
+		run, scenario context.Context //nolint:containedctx // of a case
+		verdict       report.Verdict
+		reason        report.Reason
+	}{
+		{over, t.Context(), report.Inconclusive, report.Interrupted},
+		{t.Context(), late, report.Inconclusive, report.BudgetExhausted},
+		{t.Context(), t.Context(), report.HarnessError, report.DriverFailed},
+	} {
+		s := &Scenario{Suite: &Suite{Context: c.run}, Context: c.scenario}
+		s.Note(Fault(report.DriverFailed, "clock: Post: %v", context.Cause(c.scenario)))
+		expect.Equal(t, "verdict", s.Result.Verdict, c.verdict)
+		expect.Equal(t, "reason", s.Result.Reason, c.reason)
+	}
 }

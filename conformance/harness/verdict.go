@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -124,8 +125,13 @@ func (s *Scenario) Note(err error) {
 	}
 	var f *report.Failure
 	var i *NoVerdict
-	if cause := s.Suite.Over(); cause != nil && (!errors.As(err, &i) || i.Verdict == report.HarnessError) {
+	broken := errors.As(err, &i) && i.Verdict == report.HarnessError
+	switch cause := s.Suite.Over(); {
+	case cause != nil && (broken || i == nil):
 		err = CutOff(cause) // the end of the run has interrupted it
+	case broken && i.Reason == report.DriverFailed:
+		errors.As(context.Cause(s.Context), &i) // the end of the scenario's time has interrupted a driver
+		err = i
 	}
 	switch {
 	case errors.As(err, &i):
