@@ -57,7 +57,8 @@ func startIndependent(t *testing.T, switches ...string) (targetFile string) {
 }
 
 // proxied starts a proxy in front of each host of a target file. It returns a target file
-// with the URLs of the proxies, and a function that returns their findings.
+// with the URLs of the proxies and more time on a slow or busy machine, and a function that
+// returns the findings of the proxies.
 func proxied(t *testing.T, targetFile string) (file string, found func() []proxy.Finding) {
 	t.Helper()
 	loaded, err := target.Load(targetFile)
@@ -84,6 +85,7 @@ func proxied(t *testing.T, targetFile string) (file string, found func() []proxy
 		watchers = append(watchers, watcher)
 		text = bytes.ReplaceAll(text, []byte(host), []byte(front))
 	}
+	text = bytes.Replace(text, []byte("timing: {"), fmt.Appendf(nil, "timing: {scale: %g, ", effort.Wait(time.Second).Seconds()), 1)
 	file = filepath.Join(t.TempDir(), "proxied.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
