@@ -68,10 +68,10 @@ func (k *Kind) choices(name string) []choice {
 }
 
 // candidates is how many random things compete for a place in a world.
-const candidates = 30
+const candidates = 60
 
 // Generate returns n things. Each is the best of several random ones, by the number of pairs of
-// choices that no earlier one has. has reports whether the target has a binding or a driver.
+// choices, and of options that are set, that no earlier one has. has reports whether the target has a binding or a driver.
 func (k *Kind) Generate(seed uint64, n int, has func(need string) bool) []*Thing {
 	r := rand.New(rand.NewPCG(seed, 1))
 	seen := map[pair]bool{}
@@ -123,15 +123,22 @@ func (k *Kind) Missing(has func(need string) bool) (list []string) {
 	return list
 }
 
-// pair is two options, by their numbers, each with the number of a choice.
+// pair is two options, by their numbers, each with the number of a choice, or -1 for any that is set.
 type pair [4]int
 
-// pairs returns the pairs of choices that are not in seen.
+// pairs returns the pairs of choices that are not in seen, and of options that are set.
 func (t *Thing) pairs(seen map[pair]bool) (list []pair) {
+	add := func(p pair) {
+		if !seen[p] {
+			list = append(list, p)
+		}
+	}
 	for i, a := range t.options {
+		x := t.Pick[a.name]
 		for j, b := range t.options[:i] {
-			if p := (pair{i, t.Pick[a.name], j, t.Pick[b.name]}); !seen[p] {
-				list = append(list, p)
+			y := t.Pick[b.name]
+			if add(pair{i, x, j, y}); x*y > 0 {
+				add(pair{i, -1, j, -1})
 			}
 		}
 	}

@@ -163,15 +163,10 @@ func (v *view) normal(t *Thing) {
 			t.Pick[name] = 1
 		}
 	}
-	if t.Pick["row"]%4 == 3 && strings.HasSuffix(strings.Join(set, ""), "date") { // dates are the last filters, and some stay alone
-		for _, name := range set {
-			if !strings.HasSuffix(name, "date") {
-				t.Pick[name] = 0
-			}
-		}
-		set = t.filters()
-	}
 	first, most, others := t.Pick["row"]%max(1, len(set)), 1+min(1, t.Pick["row"]%3), 0
+	if t.Pick["row"]%4 == 3 && strings.HasSuffix(strings.Join(set, ""), "date") { // dates are the last filters, and some stay alone
+		first, most = len(set)-1, 1
+	}
 	for i, name := range append(slices.Clone(set[first:]), set[:first]...) {
 		if i >= most {
 			t.Pick[name] = 0

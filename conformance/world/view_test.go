@@ -112,3 +112,24 @@ func TestReadsOfAServerThatObeysBreakNoRule(t *testing.T) {
 		}
 	}
 }
+
+// The floor of pairs of filters: three worlds have nearly all.
+func TestReadsCoverPairsOfFilters(t *testing.T) {
+	t.Parallel()
+	for name := range views {
+		seen := map[[2]string]bool{}
+		for seed := range uint64(3) {
+			for _, read := range Views(name, nil).Generate(seed+1, 40, everything) {
+				if set := read.filters(); len(set) == 2 {
+					seen[[2]string(set)] = true
+				}
+			}
+		}
+		n := len(views[name].filters)
+		got := 100 * len(seen) / (n * (n - 1) / 2)
+		t.Logf("%s: %d of %d pairs: %d %%", name, len(seen), n*(n-1)/2, got)
+		if got < 90 {
+			t.Errorf("%s: three worlds have %d %% of the pairs of filters: must be at least 90", name, got)
+		}
+	}
+}
