@@ -211,3 +211,35 @@ func TestWordsWithinAPublish(t *testing.T) {
 	expect.Equal(t, "rows", len(page.first("table", "dense").all("input", "")), 1)
 	expect.True(t, "the row is that of both", page.at("row-"+one).Node != nil)
 }
+
+// TestStatementOfTheCost publishes one message: amounts of money have digits, and no exponents.
+func TestStatementOfTheCost(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	u.Publish("https://app.test/x", nil)
+	u.Settle()
+	page := read(t, u, "ui/statistics").at("view").text()
+	expect.Contains(t, "the sum", page, "this month $0.00001 ·")
+	expect.Lacks(t, "the view", page, "e-0")
+}
+
+// TestStatementOfTheOrderOfTheDLQ asks for the orders of an empty DLQ and of one with an entry: the marked one is that of the list.
+func TestStatementOfTheOrderOfTheDLQ(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 503)
+	for _, n := range []string{"0", "1"} {
+		for path, want := range map[string]string{"": "All " + n + ",By reason", "?sort=-failedAt": "All " + n + ",Flat"} {
+			var marked []string
+			for _, a := range read(t, u, "ui/dlq"+path).at("view").all("a", "") {
+				if a.is("aria-current") != "" {
+					marked = append(marked, a.text())
+				}
+			}
+			expect.Equal(t, "marked tabs, "+path, strings.Join(marked, ","), want)
+		}
+		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+		u.Settle()
+	}
+}
