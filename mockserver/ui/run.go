@@ -182,15 +182,6 @@ func (f *flow) answer() {
 	}
 }
 
-// compareEarlier loads the run that this one resumes, whose steps it kept.
-func (f *flow) compareEarlier(v *visit) {
-	before, _ := f.Row["predecessor"].(doc)
-	var earlier flow
-	if before["resumed"] == true && v.get(&earlier, "runs/"+url.PathEscape(text(before["workflowRunId"])), nil) == nil {
-		f.Earlier = &earlier
-	}
-}
-
 // Kept returns the names of the steps that ran in the run that this one resumes.
 func (f *flow) Kept() (names []string) {
 	for i := range f.Spans {
@@ -240,7 +231,11 @@ func runView(v *visit, id string) (any, error) {
 	}
 	f.Runs = f.Row["workflowState"] == "RUN_STARTED"
 	f.answer()
-	f.compareEarlier(v)
+	before, _ := f.Row["predecessor"].(doc)
+	var earlier flow
+	if before["resumed"] == true && v.get(&earlier, "runs/"+url.PathEscape(text(before["workflowRunId"])), nil) == nil {
+		f.Earlier = &earlier
+	}
 	if f.Logged = len(f.Events); f.Logged > mostEvents {
 		f.Events = f.Events[f.Logged-mostEvents:]
 	}

@@ -243,3 +243,26 @@ func TestStatementOfTheOrderOfTheDLQ(t *testing.T) {
 		u.Settle()
 	}
 }
+
+// TestStatementOfWhatAMoveCaused lets a message fail at the instant at which the clock stands, and another one after it has
+// moved: the links of the receipt lead to what the move caused, and not to what happened before.
+func TestStatementOfWhatAMoveCaused(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 123456789, time.UTC)})
+	u.Stub("*", 503)
+	u.Publish("https://down.test/before", nil, "Svc-Retries: 0")
+	u.Publish("https://down.test/after", nil, "Svc-Retries: 1")
+	u.Settle()
+	said := parsed(t, press(t, u, "clock.advance", "by", "1m")).at("said")
+	expect.Contains(t, "the receipt", said.text(), "1 m later: 1 attempt, 1 failed")
+	for _, link := range said.all("a", "") {
+		page := read(t, u, strings.TrimPrefix(link.is("href"), "/_understudy/")).at("view").text()
+		switch link.text() {
+		case "Failed":
+			expect.Contains(t, "entries", page, "All 1")
+			expect.Lacks(t, "entries", page, "/before")
+		case "Show changes":
+			expect.Contains(t, "the events of an attempt and its end", page, "Log 3")
+		}
+	}
+}
