@@ -49,6 +49,6 @@ func TestRunAgainFromAStep(t *testing.T) {
 		expect.True(t, "its first result is the edited one", slices.Contains(outs, `{"total":1}`))
 	})
 	t.Run("behind a parallel block, the page says why not", func(t *testing.T) {
-		expect.Contains(t, "the form", read(t, u, "ui/runs/wfr_old?tab=again").at("view").text(), "cannot be chosen: they are behind a parallel block")
+		expect.Contains(t, "the form", read(t, u, "ui/runs/wfr_old?tab=again").at("view").text(), "cannot be chosen: they are in a parallel block, or behind one, whose plan")
 	})
 }

@@ -27,10 +27,11 @@ func advance(v *visit, f form) error {
 		f.Set("later", "Nothing was due, and the clock stays")
 	}
 	f.Set("caused", caused)
-	f.Set("moved-from", time.UnixMilli(before.Clock.Now).UTC().Format(fieldForm))
+	// What was at the instant at which the clock stood was not caused by the move.
+	f.Set("moved-from", time.UnixMilli(before.Clock.Now+1).UTC().Format(fieldForm))
 	f.Set("moved-to", time.UnixMilli(p.Now).UTC().Format(fieldForm))
 	return nil
 }
 
-// fieldForm is the layout of times in the query of lists.
-const fieldForm = "2006-01-02T15:04:05"
+// fieldForm is the layout of times in queries.
+const fieldForm = "2006-01-02T15:04:05.000"

@@ -25,6 +25,7 @@ type fall struct {
 	Work     float64 // ms in which attempts of the run worked
 
 	flow    *flow
+	earlier map[string]fallRow // the rows of the run that this one resumes, if the account still has it
 	epochs  []epoch
 	longest float64 // of the attempts, in ms
 }
@@ -45,6 +46,7 @@ type fallRow struct {
 	Critical  bool
 	Shapes    []shape
 
+	worked float64 // ms
 	order  float64 // steps with a smaller one are finished before it begins
 	from   float64 // position of its beginning and end
 	to     float64
@@ -76,6 +78,15 @@ type axisBreak struct {
 // Fall is the waterfall with the settings of the query: durations=clock, plan=shown.
 func (f *flow) Fall(query url.Values, mode string) *fall {
 	w := &fall{flow: f, Planned: query.Get("plan") == "shown"}
+	if f.Earlier != nil {
+		w.earlier = map[string]fallRow{}
+		for _, r := range f.Earlier.Fall(query, mode).Rows {
+			w.earlier[r.key()] = *r
+			for _, b := range r.Branches {
+				w.earlier[b.key()] = *b
+			}
+		}
+	}
 	rows := w.spanRows()
 	measured := slices.ContainsFunc(rows, func(r *fallRow) bool {
 		return slices.ContainsFunc(r.parts, func(p *part) bool { return p.DurationMs > 0 })
@@ -425,9 +436,8 @@ func markCritical(rows []*fallRow) {
 
 // finish draws a row, and says how long it took and how it is.
 func (w *fall) finish(r *fallRow) {
-	worked := 0.0
 	for _, p := range r.parts {
-		worked += cmp.Or(p.DurationMs, float64(p.end(w.flow.Now)-p.From))
+		r.worked += cmp.Or(p.DurationMs, float64(p.end(w.flow.Now)-p.From))
 	}
 	last := ""
 	if n := len(r.Parts); n > 0 {
@@ -439,7 +449,7 @@ func (w *fall) finish(r *fallRow) {
 	case waits || !w.Real:
 		r.Took, r.ByClock = durationText(cmp.Or(r.span.To, w.flow.Now)-r.From), true
 	default:
-		r.Took = roundDuration(worked)
+		r.Took = roundDuration(r.worked)
 	}
 	switch {
 	case r.Kept:
@@ -609,7 +619,7 @@ func (w *fall) layKept() {
 	total := 0.0
 	longest := func(group []*fallRow) (most float64) {
 		for _, r := range group {
-			most = max(most, r.before(w.flow))
+			most = max(most, w.earlier[r.key()].worked)
 		}
 		return most
 	}
@@ -619,15 +629,21 @@ func (w *fall) layKept() {
 	x, free := 0.0, keptShare-1-leastBar*float64(len(groups))
 	for _, g := range groups {
 		for _, r := range g {
-			r.from, r.to = x, x+leastBar+free*r.before(w.flow)/max(total, 1)
-			r.Shapes, r.Took, r.ByClock = w.draw(r), roundDuration(r.before(w.flow)), false
+			before := w.earlier[r.key()]
+			r.from, r.to = x, x+leastBar+free*before.worked/max(total, 1)
+			r.Shapes, r.Took, r.ByClock = w.draw(r), before.Took, before.ByClock
 		}
 		x += leastBar + free*longest(g)/max(total, 1)
 	}
 }
 
-// before is how long a kept step worked in the earlier run, in ms.
-func (s *span) before(f *flow) float64 { return max(1, f.Earlier[s.Key()]) }
+// key identifies a row among those of the run.
+func (r *fallRow) key() string {
+	if r.Branches != nil {
+		return r.Branches[0].key() + r.Names
+	}
+	return r.Key()
+}
 
 // closeFork describes a fork by its branches.
 func (w *fall) closeFork(r *fallRow, folds bool) {
@@ -635,6 +651,7 @@ func (w *fall) closeFork(r *fallRow, folds bool) {
 	r.from, r.to, r.State = 100, 0, "done"
 	kept, busy, class := true, false, ""
 	from, to := int64(math.MaxInt64), int64(0)
+	begin, end := math.MaxFloat64, 0.0 // of the attempts
 	for _, b := range r.Branches {
 		names = append(names, b.Name())
 		if kept = kept && b.Kept; b.Kept == kept { // kept branches lie left of the others
@@ -647,6 +664,9 @@ func (w *fall) closeFork(r *fallRow, folds bool) {
 		}
 		if b.Critical {
 			class = "critical"
+		}
+		for _, p := range b.parts {
+			begin, end = min(begin, p.begins), max(end, p.ends)
 		}
 	}
 	r.Names = strings.Join(names, ", ")
@@ -662,26 +682,13 @@ func (w *fall) closeFork(r *fallRow, folds bool) {
 	}
 	switch {
 	case kept:
-		r.State, r.Took = "kept", roundDuration(w.forkWork(r))
+		before := w.earlier[r.key()]
+		r.State, r.Took, r.ByClock = "kept", before.Took, before.ByClock
 	case w.Real && to-from < 1000:
-		r.Took = roundDuration(w.forkWork(r))
+		r.Took = roundDuration(end - min(begin, end))
 	default:
 		r.Took, r.ByClock = durationText(to-from), true
 	}
-}
-
-// forkWork is the time from the beginning of the first branch to the end of the last one, in ms.
-func (w *fall) forkWork(r *fallRow) (ms float64) {
-	begin := math.MaxFloat64
-	for _, b := range r.Branches {
-		if b.Kept {
-			begin, ms = 0, max(ms, b.before(w.flow))
-		}
-		for _, p := range b.parts {
-			begin, ms = min(begin, p.begins), max(ms, p.ends)
-		}
-	}
-	return ms - min(begin, ms)
 }
 
 // row is the row of a span, without its picture.

@@ -1,11 +1,13 @@
 package ui_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/store/sqlite"
+	"github.com/understudy-mock/understudy/internal/testkit/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -53,4 +55,16 @@ func TestRecordsInWords(t *testing.T) {
 	if strings.Contains(rows, "Outcome.") {
 		t.Errorf("records: got %q, want no names of fields", rows)
 	}
+}
+
+// TestTheCommandsOfTheHistoryNameTheAccount reads the commands that serve a state of one of two accounts: without the
+// account, the exported file has both, and the second command is refused.
+func TestTheCommandsOfTheHistoryNameTheAccount(t *testing.T) {
+	t.Parallel()
+	st, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	expect.Nil(t, "error", err)
+	t.Cleanup(func() { _ = st.Close() })
+	u := mockserver.RunT(t, mockserver.Config{Store: st, Accounts: []mockserver.Account{{ID: "one", Token: "1"}, {ID: "the-other", Token: "2"}}})
+	request(t, u, http.MethodPost, "/_understudy/as/the-other/v2/publish/https://app.test/x", "", "Svc-Delay", "1h")
+	expect.Contains(t, "the commands", read(t, u, "ui/history?account=the-other").at("view").text(), "ctl journal export report.jsonl --account the-other , then")
 }

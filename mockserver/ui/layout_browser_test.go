@@ -100,6 +100,25 @@ func TestLayoutOfDocumentationAndDialogs(t *testing.T) {
 	b.holds("the next stop is in the main part", `document.activeElement.closest("main") !== null`)
 }
 
+// TestTheBarOfAListIsOneRow looks at the bar above each list of an account that has something to cancel: heading, menus and
+// the filled button are in one row, also on a phone, and what cancels is in the menu.
+func TestTheBarOfAListIsOneRow(t *testing.T) {
+	t.Parallel()
+	u := busy(t)
+	b := look(t, u, "")
+	for _, view := range []string{"messages", "runs"} {
+		b.visit("ui/" + view)
+		for _, size := range sizes {
+			b.size(size.width, size.height)
+			expect.Equal(t, view+", "+size.name+": rows of the bar", ask[int](b, `new Set([...document.querySelectorAll(".head > *")].filter((e) => e.checkVisibility()).map((e) => { const r = e.getBoundingClientRect(); return Math.round((r.top + r.bottom) / 2); })).size`), 1)
+			expect.Equal(t, view+", "+size.name+": buttons", ask[string](b, `[...document.querySelectorAll(".head :is(button, summary)")].filter((e) => e.checkVisibility()).map((e) => e.ariaLabel ?? e.textContent).join()`),
+				map[bool]string{false: "Columns,"}[size.width < 768]+"More,"+map[string]string{"messages": "Publish message", "runs": "Trigger run"}[view])
+		}
+		b.click("More")
+		b.see(map[string]string{"messages": "Cancel waiting messages", "runs": "Cancel running"}[view])
+	}
+}
+
 // judged returns the problems that axe-core finds, of any level.
 func judged(b *tab, axe string) []string {
 	b.t.Helper()

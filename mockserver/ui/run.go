@@ -94,11 +94,11 @@ type flow struct {
 	Now           int64
 	Runs          bool // the run has not ended
 
-	Branches map[int]int        // number of branches of a fork, by the index of its group of steps
-	Earlier  map[string]float64 // ms that steps worked in the run that this one resumes
-	Answer   *reply             // of the failed attempt; nil if there is none
-	Opened   *attempt           // the delivery of the step that is shown, if it is stored
-	Logged   int                // number of events, of which the latest are shown
+	Branches map[int]int // number of branches of a fork, by the index of its group of steps
+	Earlier  *flow       // the run that this one resumes, if the account still has it
+	Answer   *reply      // of the failed attempt; nil if there is none
+	Opened   *attempt    // the delivery of the step that is shown, if it is stored
+	Logged   int         // number of events, of which the latest are shown
 }
 
 // Headline is the name of the workflow: the path of its URL.
@@ -182,22 +182,6 @@ func (f *flow) answer() {
 	}
 }
 
-// compareEarlier loads how long the kept steps took in the run that this one resumes, if the
-// account still has it.
-func (f *flow) compareEarlier(v *visit) {
-	before, _ := f.Row["predecessor"].(doc)
-	var earlier flow
-	if before["resumed"] != true || v.get(&earlier, "runs/"+url.PathEscape(text(before["workflowRunId"])), nil) != nil {
-		return
-	}
-	f.Earlier = map[string]float64{}
-	for i := range earlier.Spans {
-		for _, p := range earlier.Spans[i].Tried() {
-			f.Earlier[earlier.Spans[i].Key()] += p.DurationMs
-		}
-	}
-}
-
 // Kept returns the names of the steps that ran in the run that this one resumes.
 func (f *flow) Kept() (names []string) {
 	for i := range f.Spans {
@@ -247,7 +231,11 @@ func runView(v *visit, id string) (any, error) {
 	}
 	f.Runs = f.Row["workflowState"] == "RUN_STARTED"
 	f.answer()
-	f.compareEarlier(v)
+	before, _ := f.Row["predecessor"].(doc)
+	var earlier flow
+	if before["resumed"] == true && v.get(&earlier, "runs/"+url.PathEscape(text(before["workflowRunId"])), nil) == nil {
+		f.Earlier = &earlier
+	}
 	if f.Logged = len(f.Events); f.Logged > mostEvents {
 		f.Events = f.Events[f.Logged-mostEvents:]
 	}

@@ -265,3 +265,39 @@ func lineageStatements(t *testing.T, page reading, id string, u *mockserver.Test
 		expect.Equal(t, "the attempt that is shown", there.at("attempt-"+strconv.Itoa(trace.Failure.Attempt)).is("aria-current"), "true")
 	}
 }
+
+// TestKeptStepsTookWhatTheEarlierRunSays resumes a run twice: the kept steps and forks of the second run took what the first
+// run says, sleeps and waits as well, on both axes; what the run before does not know has no duration.
+func TestKeptStepsTookWhatTheEarlierRunSays(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	failed(w, "r")
+	w.broken.Store(true)
+	again(t, w, "resume")
+	second := newest(t, u)
+	u.Advance(time.Hour)
+	w.broken.Store(false)
+	again(t, w, "resume")
+	third := newest(t, u)
+	took := func(id, query string) map[string]string {
+		rows := map[string]string{}
+		for _, li := range read(t, u, "ui/runs/"+id+query).first("ol", "steps").all("li", "") {
+			if name := li.first("span", "cut").text(); id == "r" || slices.Contains(strings.Fields(li.is("class")), "kept") {
+				rows[name] = li.first("span", "took").text()
+			}
+		}
+		return rows
+	}
+	for _, query := range []string{"", "?durations=clock"} {
+		first := took("r", query)
+		kept := took(second, query)
+		expect.Equal(t, "kept rows", len(kept), 6)
+		for name, text := range kept {
+			expect.Equal(t, query+" "+name, text, first[name])
+		}
+		for name, text := range took(third, query) {
+			expect.Equal(t, query+" "+name+", which the second run kept", text, map[bool]string{false: "kept"}[strings.HasPrefix(name, "Parallel")])
+		}
+	}
+}

@@ -211,3 +211,58 @@ func TestWordsWithinAPublish(t *testing.T) {
 	expect.Equal(t, "rows", len(page.first("table", "dense").all("input", "")), 1)
 	expect.True(t, "the row is that of both", page.at("row-"+one).Node != nil)
 }
+
+// TestStatementOfTheCost publishes one message: amounts of money have digits, and no exponents.
+func TestStatementOfTheCost(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	u.Publish("https://app.test/x", nil)
+	u.Settle()
+	page := read(t, u, "ui/statistics").at("view").text()
+	expect.Contains(t, "the sum", page, "this month $0.00001 ·")
+	expect.Lacks(t, "the view", page, "e-0")
+}
+
+// TestStatementOfTheOrderOfTheDLQ asks for the orders of an empty DLQ and of one with an entry: the marked one is that of the list.
+func TestStatementOfTheOrderOfTheDLQ(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 503)
+	for _, n := range []string{"0", "1"} {
+		for path, want := range map[string]string{"": "All " + n + ",By reason", "?sort=-failedAt": "All " + n + ",Flat"} {
+			var marked []string
+			for _, a := range read(t, u, "ui/dlq"+path).at("view").all("a", "") {
+				if a.is("aria-current") != "" {
+					marked = append(marked, a.text())
+				}
+			}
+			expect.Equal(t, "marked tabs, "+path, strings.Join(marked, ","), want)
+		}
+		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+		u.Settle()
+	}
+}
+
+// TestStatementOfWhatAMoveCaused lets a message fail at the instant at which the clock stands, and another one after it has
+// moved: the links of the receipt lead to what the move caused, and not to what happened before.
+func TestStatementOfWhatAMoveCaused(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 123456789, time.UTC)})
+	u.Stub("*", 503)
+	u.Publish("https://down.test/before", nil, "Svc-Retries: 0")
+	u.Publish("https://down.test/after", nil, "Svc-Retries: 1")
+	u.Settle()
+	said := parsed(t, press(t, u, "clock.advance", "by", "1m")).at("said")
+	expect.Contains(t, "the receipt", said.text(), "1 m later: 1 attempt, 1 failed")
+	for _, link := range said.all("a", "") {
+		page := read(t, u, strings.TrimPrefix(link.is("href"), "/_understudy/")).at("view").text()
+		switch link.text() {
+		case "Failed":
+			expect.Contains(t, "entries", page, "All 1")
+			expect.Lacks(t, "entries", page, "/before")
+		case "Show changes":
+			expect.Contains(t, "the events of an attempt and its end", page, "Log 3")
+		}
+	}
+}

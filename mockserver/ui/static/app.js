@@ -332,7 +332,7 @@ function stopMove() {
   follower.refresh();
 }
 
-// Moves of the clock in this tab are marked in the lists: [account, from, to] in Unix ms.
+// Moves of the clock in this tab are marked in the lists: [account, first ms after the old time, new time].
 function knownMoves() {
   return JSON.parse(sessionStorage.getItem("understudy-moves") ?? "[]");
 }
@@ -353,13 +353,13 @@ function markMoves() {
     if (account !== find("#live")?.dataset.account) continue;
     for (const body of document.querySelectorAll("[data-rows] > tbody")) {
       const rows = [...body.rows].map((r) => [r, Number(r.querySelector("[data-col=age] small[data-at]")?.dataset.at)]);
-      const at = rows.findIndex(([r, time], i) => i > 0 && !r.matches(".moved") && time < from + 1000 && rows[i - 1][1] >= from + 1000);
+      const at = rows.findIndex(([r, time], i) => i > 0 && !r.matches(".moved") && time < from && rows[i - 1][1] >= from);
       if (at < 0) continue;
       const line = document.createElement("tr");
       line.className = "moved";
       const cell = line.insertCell();
       cell.colSpan = [...rows[at][0].cells].filter((c) => c.checkVisibility()).length;
-      cell.textContent = `Clock advanced ${away(to - from).slice(3)}`;
+      cell.textContent = `Clock advanced ${away(to - from + 1).slice(3)}`;
       rows[at][0].before(line);
     }
   }
