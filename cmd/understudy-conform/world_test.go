@@ -145,7 +145,7 @@ var worldMutants = []worldMutant{
 			e, _ := item.(map[string]any)
 			return e["state"] == "DELIVERED" && failed[nameOf(e)]
 		})
-	})}, []string{"LOG-008"}, []string{"retr", "step fails"}},
+	})}, []string{"LOG-008"}, []string{"retr", "fail"}},
 	{mutant{ID: "the entry of a labelled run with a callback lacks the callback", Build: changeItems(listingDLQ, "messages", func(e map[string]any) {
 		if textOf(e["label"]) != "" {
 			delete(e, "failureCallback")
@@ -160,7 +160,7 @@ var worldMutants = []worldMutant{
 		if info, _ := e["stepInfo"].(map[string]any); integerOf(info, "concurrent") == 3 {
 			info["concurrent"] = 1
 		}
-	})}, []string{"LOG-028"}, []string{"3 steps side by side"}},
+	})}, []string{"LOG-028"}, []string{"side by side"}},
 	{mutant{ID: "a step name with a percent sign is decoded", Build: changeItems(listingLog, "events", func(e map[string]any) {
 		if info, _ := e["stepInfo"].(map[string]any); strings.Contains(textOf(info["stepName"]), "%41") {
 			info["stepName"] = strings.ReplaceAll(textOf(info["stepName"]), "%41", "A")
@@ -200,7 +200,7 @@ var worldMutants = []worldMutant{
 			}
 		}
 		v["events"] = items
-	})}, []string{"LOG-016"}, []string{"2 retries", "step"}},
+	})}, []string{"LOG-016"}, []string{"retr", "step"}},
 	{mutant{ID: "the filter by a run id shows the runs of others", Build: ofAnyAccount}, []string{"AUT-005"}, []string{"run id", "another account"}},
 	{mutant{ID: "a bucket with a route parameter has one token more", Build: withStrategy(func(s, limiter map[string]any) bool {
 		path, _ := s["path"].(string)
