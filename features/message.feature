@@ -155,7 +155,7 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
         | header Svc-Retries | 0 |
       When the message is published and its entry is retried
       Then exactly 2 attempts are made
-      And the message is no longer in the dead letter queue
+      And the message has exactly 0 entries in the dead letter queue
 
   Rule: the logs tell the states of a message in order
 

@@ -113,7 +113,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @stated @time-retries
     Scenario: The new run has the original retries
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -179,7 +180,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @stated @time-retries
     Scenario: A run that is restarted from a restarted one has the original retries
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -206,7 +208,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @REQ-DLQ-017 @stated
     Scenario Outline: The entry of a run that was restarted <times> has a payload and a response that are not UTF-8
-      Given a workflow whose only step always fails with a binary body
+      Given a workflow with:
+        | work | Run fails with 503 and a body that is not UTF-8 |
       And a run with:
         | payload | not UTF-8 |
       And a dead-lettered run of it
@@ -298,7 +301,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-010 @stated @time-retries
     Scenario: The retries of the restart take the place of the original
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -308,7 +312,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-005 @REQ-RST-010 @stated @time-retries @cap-restart-custom-run-id
     Scenario: Two headers of a restart count together
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it

@@ -121,7 +121,8 @@ Feature: Usage statistics
     @REQ-STA-011 @stated @exclusive @negative
     Scenario: A cancelled run is not in the count of the dead letter queue
       Given the usage statistics as they are now
-      And a workflow with a step of the type "SleepFor"
+      And a workflow with:
+        | work | SleepFor |
       And the workflow is triggered and in progress
       And the run has been cancelled
       When the usage statistics are read without a period
@@ -190,7 +191,8 @@ Feature: Usage statistics
     @REQ-STA-015 @implied
     Scenario: A cancelled run raises the series of cancelled runs
       Given the usage statistics as they are now
-      And a workflow with a step of the type "SleepFor"
+      And a workflow with:
+        | work | SleepFor |
       And the workflow is triggered and in progress
       And the run has been cancelled
       When the usage statistics are read until they have moved

@@ -26,7 +26,9 @@ Feature: What a target file names
       Then it works: paused a key
 
     Scenario: drivers.run
-      Given a workflow with the steps "first" and "second"
+      Given a workflow with:
+        | first  | Run |
+        | second | Run |
       When the workflow is triggered
       Then the run succeeds
       And it works: triggered a workflow of two steps; it ran to its end

@@ -24,10 +24,8 @@ var dlqSteps = []step{
 	{"When", `the dead letter queue is read( again a little later)?`, (*Scenario).readQueueAfter},
 	{"When", `the failure callback has been answered`, (*Scenario).callbackAnswered},
 	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*Scenario).filterQueueByDate},
-	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
-	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
-	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
-	{"Then", `the (entry|entry of the new run|entry of the message|answer|message|callback) holds:`, (*Scenario).itemHolds},
+	{"Then", `the (run|message) has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesAre},
+	{"Then", `the (entry|entry of the new run|entry of the invoked run|entry of the message|answer|message|callback) holds:`, (*Scenario).itemHolds},
 	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
 	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
 	{"Then", `the date is inclusive`, (*Scenario).dateIsInclusive},
@@ -110,10 +108,7 @@ func (s *Scenario) die() error {
 }
 
 func (s *Scenario) deadRun() error {
-	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
-		return err
-	}
-	return s.die()
+	return harness.InTurn(s.failing, s.die)
 }
 
 // deadRunOf makes a dead-lettered run of the workflow that the scenario has, or of one that always fails.
@@ -164,7 +159,7 @@ func (s *Scenario) deadRuns(n int) error {
 }
 
 func (s *Scenario) makeDeadRuns(n int) error {
-	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+	if err := s.failing(); err != nil {
 		return err
 	}
 	for i := range n {
@@ -202,7 +197,7 @@ func (s *Scenario) twoDeadRuns() error {
 	if err := s.nextWorkflow(); err != nil {
 		return err
 	}
-	if err := s.workflowFails(http.StatusInternalServerError); err != nil {
+	if err := s.newWorkflow(s.stepOf("Run fails with 500")); err != nil {
 		return err
 	}
 	s.runs.child = first
@@ -239,37 +234,21 @@ func (s *Scenario) callbackAnswered() error {
 	return s.reaches(s.runs.callback.Name, 1, "calls of the failure callback")
 }
 
-// deadAfter counts executions of the step, not deliveries: delivery is at least once, so
-// that a repeated one is legal.
-func (s *Scenario) deadAfter(n int) error {
-	entry, err := s.buried(s.runs.id)
-	if err != nil {
-		return err
-	}
-	s.runs.entry = entry
-	if got := s.runs.peer.Executions(onlyStep); got != n {
-		return s.Failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
-	}
-	return nil
-}
-
-// entriesOfRun waits for the first entry before it counts, since entries may appear shortly
+// entriesAre waits for the first entry before it counts, since entries may appear shortly
 // after the failure.
-func (s *Scenario) entriesOfRun(n int) error {
-	if _, err := s.buried(s.runs.id); err != nil {
-		return err
+func (s *Scenario) entriesAre(of string, n int) error {
+	if n > 0 {
+		if _, err := s.buried(s.runs.id); err != nil {
+			return err
+		}
 	}
 	entries, err := s.EntriesOf(s.runs.id)
+	if of == "message" {
+		_, entries, err = s.entriesOfMessage()
+	}
 	if err == nil && len(entries) != n {
-		err = s.Failure("entries of the run", strconv.Itoa(n), strconv.Itoa(len(entries)))
-	}
-	return err
-}
-
-func (s *Scenario) notDead() error {
-	entries, err := s.EntriesOf(s.runs.id)
-	if err == nil && len(entries) > 0 {
-		err = s.FailureOf(entries[0], "the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
+		first, _ := check.At(entries, "/0")
+		err = s.FailureAt(first, "", fmt.Sprintf("entries of the %s in the dead letter queue: %d", of, len(entries)), fmt.Sprintf("exactly %d", n))
 	}
 	return err
 }

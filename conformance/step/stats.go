@@ -330,5 +330,5 @@ func (s *Scenario) hasBeenCancelled() error {
 	if err := s.cancelRun(); err != nil {
 		return err
 	}
-	return s.Assume(s.runRecorded("RUN_CANCELED"), "REQ-LOG-021")
+	return s.Assume(s.recorded("the", "RUN_CANCELED"), "REQ-LOG-021")
 }

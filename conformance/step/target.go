@@ -173,7 +173,7 @@ func (s *Scenario) failConfigured() error {
 		s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 	}
 	if s.Bound("headers", "failure_callback") == "" {
-		return harness.InTurn(s.workflowFailsBinary, s.die)
+		return harness.InTurn(func() error { return s.newWorkflow(s.stepOf("Run fails with 503 and a body that is not UTF-8")) }, s.die)
 	}
 	err := s.deadRunWithCallback()
 	if err == nil {
