@@ -278,14 +278,20 @@ Feature: Restarting a failed run
 
     @REQ-RST-006 @stated
     Scenario: The flow-control value of the restart takes the place of the original
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted with:
         | header Svc-Flow-Control-Value | parallelism=2 |
       Then the new run goes out with the flow-control value "parallelism=2"
 
     @REQ-RST-005 @REQ-RST-006 @stated
     Scenario: A chosen run id and another flow-control value hold together
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted with:
         | header Svc-Flow-Control-Value | parallelism=2 |
         | header Svc-Workflow-RunId     | {chosen run}  |
@@ -295,7 +301,10 @@ Feature: Restarting a failed run
 
     @REQ-RST-006 @stated
     Scenario: Without an override the original flow-control value is used again
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted
       Then the new run goes out with the flow-control value "parallelism=5"
 
@@ -326,7 +335,10 @@ Feature: Restarting a failed run
 
     @REQ-RST-012 @stated
     Scenario: The flow-control key of the restart takes the place of the original
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted with:
         | header {restart_flow_key} | {other key} |
       Then the entry of the new run holds:

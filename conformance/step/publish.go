@@ -34,7 +34,7 @@ type publishing struct {
 
 var publishSteps = []step{
 	{"Given", `a destination`, (*Scenario).destination},
-	{"Given", `(?:a destination that|the endpoint "([^"]+)") (always )?answers (\d+|201 with a body|after \d+ seconds?|a broken connection)(?: (once|twice) and then 200)?`, (*Scenario).answersWith},
+	{"Given", `(?:a destination that|the endpoint "([^"]+)") (always )?answers (\d+(?: with a body)?|after \d+ seconds?|a broken connection)(?: (once|twice) and then 200)?`, (*Scenario).answersWith},
 	{"Given", `a message with:`, (*Scenario).messageWith},
 	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
 	{"When", `(?:a|the) message is published(?: to (the path "[^"]*" of the destination|the group|the other group))?(?: (with the token in the (?:header|query) only|without credentials|with a wrong token in the query))?`, (*Scenario).publish},

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -227,6 +228,10 @@ func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 	}
 	s.runs.number++
 	id, err := s.Trigger(p.Endpoint.URL, id, body, s.runs.header)
+	value := s.runs.header.Get(s.Bound("headers", "flow_value"))
+	if i, ok := errors.AsType[*harness.NoVerdict](err); ok && value != "" && i.Reason == report.DriverFailed && len(s.Suite.Target.Bindings.FlowValues) == 0 {
+		err = harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.Detail)
+	}
 	if err != nil {
 		return "", err
 	}
