@@ -117,7 +117,7 @@ func (s *Scenario) readEverything() error {
 // credentialNowhere looks into all deliveries and answers so far, one delivery at least.
 func (s *Scenario) credentialNowhere() error {
 	if s.Named[theDestination] != nil && !s.prepared.started.IsZero() {
-		if err := s.arrives(); err != nil {
+		if err := s.arrives(""); err != nil {
 			return s.Assume(err, "REQ-PUB-001")
 		}
 	}

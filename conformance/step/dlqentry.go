@@ -31,7 +31,7 @@ func (s *Scenario) deadConfigured(way string) error {
 	case "delayed":
 		err = s.option(s.Configure, header.Delay, "2 seconds")
 	case "held by a key":
-		err = s.pausedKey("", 0)
+		err = s.pausedKey("a", "", 0)
 	case "restarted once", "restarted twice":
 		times = len(way) / len("restarted once")
 	}

@@ -31,8 +31,7 @@ type restart struct {
 var restartSteps = []step{
 	{"When", `(its entry|the entry of the second|an entry that does not exist) is restarted( a second later|, and then the entry of the new run)?`, (*Scenario).restartThe},
 	{"When", `its entry is restarted with:`, (*Scenario).restartWith},
-	{"When", `(?:all )?their entries are restarted (at once|one after the other)`, func(s *Scenario, how string) error { return s.restartAll(how == "at once") }},
-	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
+	{"When", `(?:(?:all )?their entries are|its entry is) restarted (at once|one after the other|twice at once)`, (*Scenario).restartAll},
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},

@@ -70,8 +70,12 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 	}
 	if inItem {
 		items := map[string]any{"item": item, "first": first, "original": run.entry}
-		if of == "answer" {
-			items[of] = cmp.Or(run.restarted.answer, s.Asked).JSON // a later step may have asked
+		if of == "answer" || of == "entry of the message" {
+			item, err := s.item(of)
+			if err != nil {
+				return "", err
+			}
+			items[of] = item
 		}
 		v, has := check.At(items[of], "/"+pointer)
 		if !has && of == "original" {
@@ -193,7 +197,7 @@ func (s *Scenario) item(which string) (item any, err error) {
 		}
 		return s.deadMessage()
 	}
-	return cmp.Or(s.runs.restarted.answer, s.Asked).JSON, nil
+	return cmp.Or(s.runs.restarted.answer, s.Asked).JSON, nil // a later step may have asked
 }
 
 // eventsHold judges by a table all events of the run that have a value at a place, or not, or requires
