@@ -81,7 +81,7 @@ Feature: Running workflows
         | false |
         | ""    |
         | null  |
-        | 20000 characters |
+        | of 20000 characters |
 
   Rule: a run whose errors outlast its retries fails
 

@@ -190,7 +190,7 @@ func (s *Scenario) runWith(t *godog.Table) (err error) {
 				s.runs.payload = notUTF8
 			}
 		case "result":
-			if s.runs.peer.Result = row.Want; row.Want == "20000 characters" {
+			if s.runs.peer.Result = row.Want; row.Want == "of 20000 characters" {
 				s.runs.peer.Result = `"` + strings.Repeat("0123456789", 2000) + `"`
 			}
 		case "label":
