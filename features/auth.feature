@@ -126,15 +126,17 @@ Feature: Signing in
       Then the search index can still be found
 
     @REQ-AUT-005 @implied @leak @negative @needs-driver-account
-    Scenario Outline: The <list> shows nothing of another account
+    Scenario Outline: Nothing of the run is shown to another account when the <what>
       Given a dead-lettered run
-      When the <list> is read with the credentials of another account
+      When the <what> with the credentials of another account
       Then the answer does not name the run
 
       Examples: both lists
-        | list              |
-        | dead letter queue |
-        | message log       |
+        | what                                    |
+        | dead letter queue is read               |
+        | dead letter queue is filtered by run id |
+        | message logs are read                   |
+        | message logs are filtered by run id     |
 
     @REQ-AUT-005 @implied @leak @negative @needs-driver-account
     Scenario: The statistics of another account are not shown

@@ -14,7 +14,10 @@ Feature: Resuming a flow-control key
     Scenario: The flow-control key of a message is configured by the query
       Given a paused flow-control key that holds 1 message
       And no held message has arrived when a sentinel without a key does
-      When a message with the key in its query is published to another destination
+      And a message with:
+        | query parameter {flow_key}   | {key}         |
+        | query parameter {flow_value} | parallelism=5 |
+      When a message is published to the other destination
       Then nothing arrives at the other destination
 
     @REQ-FLC-001 @stated

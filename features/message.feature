@@ -91,7 +91,10 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
         | header Svc-Retries | 1 |
       And the message has a failure callback
       When the message is published
-      Then the failure callback is sent once and names an entry of the dead letter queue
+      Then exactly 2 attempts are made
+      And exactly 1 attempt is made at "callback"
+      And the callback holds:
+        | dlqId | {entry of the message at dlqId} |
 
     @REQ-CBK-003 @extension @negative
     Scenario: A message that is delivered sends no failure callback
@@ -155,7 +158,7 @@ Feature: Deduplication, batches, queues, schedules and the life of a message
         | header Svc-Retries | 0 |
       When the message is published and its entry is retried
       Then exactly 2 attempts are made
-      And the message is no longer in the dead letter queue
+      And the message has exactly 0 entries in the dead letter queue
 
   Rule: the logs tell the states of a message in order
 

@@ -44,7 +44,7 @@ Feature: Publishing a message
     Scenario: A message that is the same as another one arrives as well
       Given a destination
       When the message is published twice
-      Then the destination receives both
+      Then both messages arrive
 
   Rule: the body reaches the destination as it was sent
 
@@ -134,7 +134,7 @@ Feature: Publishing a message
         | query parameter {failure_callback} | {failure callback} |
       When the message is published
       Then exactly 1 attempt is made
-      And the callback for its failure is called
+      And a call arrives at "failure callback"
 
     @REQ-PUB-005 @REQ-PUB-010 @stated @time-delay @cap-publish-query-config
     Scenario: A delay is configured by the query
@@ -360,7 +360,7 @@ Feature: Publishing a message
         | <place> {callback?} | {success callback} |
       When the message is published
       Then the message arrives
-      And the callback for its success is called
+      And a call arrives at "success callback"
 
       Examples: both places
         | place           |

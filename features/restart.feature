@@ -113,7 +113,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @stated @time-retries
     Scenario: The new run has the original retries
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -179,7 +180,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @stated @time-retries
     Scenario: A run that is restarted from a restarted one has the original retries
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -206,7 +208,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-003 @REQ-DLQ-017 @stated
     Scenario Outline: The entry of a run that was restarted <times> has a payload and a response that are not UTF-8
-      Given a workflow whose only step always fails with a binary body
+      Given a workflow with:
+        | work | Run fails with 503 and a body that is not UTF-8 |
       And a run with:
         | payload | not UTF-8 |
       And a dead-lettered run of it
@@ -275,14 +278,20 @@ Feature: Restarting a failed run
 
     @REQ-RST-006 @stated
     Scenario: The flow-control value of the restart takes the place of the original
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted with:
         | header Svc-Flow-Control-Value | parallelism=2 |
       Then the new run goes out with the flow-control value "parallelism=2"
 
     @REQ-RST-005 @REQ-RST-006 @stated
     Scenario: A chosen run id and another flow-control value hold together
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted with:
         | header Svc-Flow-Control-Value | parallelism=2 |
         | header Svc-Workflow-RunId     | {chosen run}  |
@@ -292,13 +301,17 @@ Feature: Restarting a failed run
 
     @REQ-RST-006 @stated
     Scenario: Without an override the original flow-control value is used again
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted
       Then the new run goes out with the flow-control value "parallelism=5"
 
     @REQ-RST-010 @stated @time-retries
     Scenario: The retries of the restart take the place of the original
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -308,7 +321,8 @@ Feature: Restarting a failed run
 
     @REQ-RST-005 @REQ-RST-010 @stated @time-retries @cap-restart-custom-run-id
     Scenario: Two headers of a restart count together
-      Given a workflow whose only step always fails with status 503
+      Given a workflow with:
+        | work | Run fails with 503 |
       And a run with:
         | header Svc-Retries | 1 |
       And a dead-lettered run of it
@@ -321,7 +335,10 @@ Feature: Restarting a failed run
 
     @REQ-RST-012 @stated
     Scenario: The flow-control key of the restart takes the place of the original
-      Given a dead-lettered run with the flow-control value "parallelism=5"
+      Given a run with:
+        | header {flow_key}   | {an id}       |
+        | header {flow_value} | parallelism=5 |
+      And a dead-lettered run
       When its entry is restarted with:
         | header {restart_flow_key} | {other key} |
       Then the entry of the new run holds:

@@ -11,7 +11,7 @@ Feature: What a target file names
       Then it works: the time is {time}
 
     Scenario: drivers.account
-      When the driver "account" is called
+      Given the driver "account" is called
       Then it works: made an account
 
     Scenario: drivers.group
@@ -22,11 +22,13 @@ Feature: What a target file names
       And it works: made a group of two endpoints; both received a message
 
     Scenario: drivers.pause
-      When the driver "pause" is called
+      Given the driver "pause" is called
       Then it works: paused a key
 
     Scenario: drivers.run
-      Given a workflow with the steps "first" and "second"
+      Given a workflow with:
+        | first  | Run |
+        | second | Run |
       When the workflow is triggered
       Then the run succeeds
       And it works: triggered a workflow of two steps; it ran to its end

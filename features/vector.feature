@@ -33,7 +33,6 @@ Feature: Information about a vector index
 
     @REQ-VEC-008 @implied
     Scenario: New vectors are counted, pending or ready
-      Given the information about the vector index as it is now
-      And the vectors "a", "b" and "c" in a namespace of their own
+      Given the vectors "a", "b" and "c" in a namespace of their own
       When the information about the vector index is read until it has moved
       Then the index holds 3 vectors more than before, and is not smaller

@@ -18,7 +18,7 @@ type Listing struct {
 	Items     []any
 	Cursors   []string // cursor of each page; "-" for none
 	Responses []*Response
-	Fits      func(any) bool // reports whether an item matches the filter
+	Fits      func(any) error // judges whether an item matches the filter
 }
 
 // ListField is the field of the answer that contains the list, by operation.

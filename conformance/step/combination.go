@@ -1,7 +1,6 @@
 package step
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,11 +14,6 @@ var combinationSteps = []step{
 	{"Given", `a dead-lettered run that is configured in every way(?: and (tried three times|delayed|held by a key|restarted once|restarted twice))?`, (*Scenario).deadConfigured},
 	{"Given", `the run was restarted (once|twice) and failed again`, (*Scenario).restartedBefore},
 	{"Then", `the log of the new run is that of the failed one, but for its ids and times`, (*Scenario).logIsAlike},
-	{"Given", `the workflow returns (.+)`, (*Scenario).returns},
-	{"Given", `the invoked workflow always fails with status (\d+)`, (*Scenario).invokedFails},
-	{"Then", `the invoked run is in the dead letter queue`, (*Scenario).invokedIsDead},
-	{"Given", `another run of the workflow is in progress`, (*Scenario).anotherRun},
-	{"Then", `the other run has not ended`, (*Scenario).otherNotEnded},
 	{"When", `everything about the run is read`, (*Scenario).readEverything},
 	{"Then", `the credential is in nothing that the target sent`, (*Scenario).credentialNowhere},
 }
@@ -112,47 +106,6 @@ func (s *Scenario) logIsAlike(events runLog) error {
 	return nil
 }
 
-func (s *Scenario) returns(value string) {
-	if value == "of 20000 characters" {
-		value = `"` + strings.Repeat("0123456789", 2000) + `"`
-	}
-	s.runs.peer.Result = value
-}
-
-func (s *Scenario) invokedFails(status int) {
-	st := &s.runs.child.Steps[0]
-	st.Fails, st.Status = -1, status
-}
-
-func (s *Scenario) invokedIsDead() error {
-	if _, err := s.FirstDelivery(s.runs.child.Endpoint.Name); err != nil {
-		return s.Assume(err, "REQ-LOG-020")
-	}
-	for _, run := range slices.Sorted(maps.Keys(s.runs.child.RunIDs())) {
-		if run != "" {
-			_, err := s.buried(run)
-			return err
-		}
-	}
-	return s.lacks("the id of the invoked run in its calls", nil)
-}
-
-// anotherRun triggers a run after the scenario's own, which stays the one that steps are about.
-func (s *Scenario) anotherRun() error {
-	own := s.runs.id
-	err := s.inProgress()
-	s.runs.id = own
-	return err
-}
-
-func (s *Scenario) otherNotEnded() error {
-	own := s.runs.id
-	s.runs.id = s.runs.ids[len(s.runs.ids)-1]
-	err := s.holdsExactly(0, "")
-	s.runs.id = own
-	return err
-}
-
 // readEverything waits for the outcome of the failure callback, which other scenarios judge.
 func (s *Scenario) readEverything() error {
 	if s.runs.callback != nil {
@@ -164,7 +117,7 @@ func (s *Scenario) readEverything() error {
 // credentialNowhere looks into all deliveries and answers so far, one delivery at least.
 func (s *Scenario) credentialNowhere() error {
 	if s.Named[theDestination] != nil && !s.prepared.started.IsZero() {
-		if err := s.arrives(); err != nil {
+		if err := s.arrives(""); err != nil {
 			return s.Assume(err, "REQ-PUB-001")
 		}
 	}

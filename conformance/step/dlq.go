@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -17,19 +17,14 @@ import (
 )
 
 var dlqSteps = []step{
-	{"Given", `a dead-lettered run( of it| of another workflow| whose fault has been repaired)?`, (*Scenario).deadRunOf},
-	{"Given", `a dead-lettered run with a failure callback(?: that is answered (\d+))?`, (*Scenario).deadRunCalling},
+	{"Given", `a dead-lettered run( of it| of another workflow| whose fault has been repaired| with a failure callback)?`, (*Scenario).deadRunOf},
 	{"Given", `(\d+) dead-lettered runs`, (*Scenario).deadRuns},
 	{"Given", `two dead-lettered runs that differ in everything`, (*Scenario).twoDeadRuns},
-	{"When", `the dead letter queue is read( again a little later)?`, (*Scenario).readQueueAfter},
 	{"When", `the failure callback has been answered`, (*Scenario).callbackAnswered},
 	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*Scenario).filterQueueByDate},
-	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
-	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
-	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
-	{"Then", `the (entry|entry of the new run|entry of the message|answer|message|callback) holds:`, (*Scenario).itemHolds},
+	{"Then", `the (run|message) has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesAre},
+	{"Then", `the (entry|entry of the new run|entry of the invoked run|entry of the message|answer|message|callback) holds:`, (*Scenario).itemHolds},
 	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
-	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
 	{"Then", `the date is inclusive`, (*Scenario).dateIsInclusive},
 	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
 	{"Then", `the ids of the entries differ`, (*Scenario).idsDiffer},
@@ -110,10 +105,7 @@ func (s *Scenario) die() error {
 }
 
 func (s *Scenario) deadRun() error {
-	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
-		return err
-	}
-	return s.die()
+	return harness.InTurn(s.failing, s.die)
 }
 
 // deadRunOf makes a dead-lettered run of the workflow that the scenario has, or of one that always fails.
@@ -123,6 +115,8 @@ func (s *Scenario) deadRunOf(what string) error {
 		return s.die()
 	case " of another workflow":
 		return s.deadOfAnother()
+	case " with a failure callback":
+		return s.deadRunWithCallback()
 	}
 	err := s.deadRun()
 	if err == nil && what != "" {
@@ -131,23 +125,18 @@ func (s *Scenario) deadRunOf(what string) error {
 	return err
 }
 
-func (s *Scenario) deadRunWithCallback() error { return s.deadRunCalling("") }
-
-// deadRunCalling makes a dead-lettered run with a failure callback, which accepts the call unless status
+// deadRunWithCallback makes a dead-lettered run with a failure callback, which accepts the call unless a step
 // says otherwise. Its entry must contain the answer.
-func (s *Scenario) deadRunCalling(status string) error {
+func (s *Scenario) deadRunWithCallback() error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
 	}
-	answer := receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}}
-	if status != "" {
-		answer = receiver.Reply{Body: "broken"}
-		answer.Status, _ = strconv.Atoi(status)
-	}
+	told := s.Named["failure callback"] != nil
 	e := s.Endpoint("failure callback")
-	e.Aside, s.runs.callback = true, e
-	e.Answer(answer)
+	if e.Aside, s.runs.callback = true, e; !told {
+		e.Answer(receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
+	}
 	s.Configure(name, e.URL)
 	return s.deadRun()
 }
@@ -164,7 +153,7 @@ func (s *Scenario) deadRuns(n int) error {
 }
 
 func (s *Scenario) makeDeadRuns(n int) error {
-	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+	if err := s.failing(); err != nil {
 		return err
 	}
 	for i := range n {
@@ -202,7 +191,7 @@ func (s *Scenario) twoDeadRuns() error {
 	if err := s.nextWorkflow(); err != nil {
 		return err
 	}
-	if err := s.workflowFails(http.StatusInternalServerError); err != nil {
+	if err := s.newWorkflow(s.stepOf("Run fails with 500")); err != nil {
 		return err
 	}
 	s.runs.child = first
@@ -235,41 +224,28 @@ func (s *Scenario) ofScenario() map[string]string {
 	return map[string]string{"url": s.runs.peer.Endpoint.URL}
 }
 
+// callbackAnswered leaves the target time to store the outcome, which steps then read.
 func (s *Scenario) callbackAnswered() error {
-	return s.reaches(s.runs.callback.Name, 1, "calls of the failure callback")
+	s.runs.entry = nil
+	return harness.InTurn(func() error { return s.reaches(s.runs.callback.Name, 1, "calls of the failure callback") },
+		func() error { return s.Clock.Pass(s.Context, 2*time.Second) })
 }
 
-// deadAfter counts executions of the step, not deliveries: delivery is at least once, so
-// that a repeated one is legal.
-func (s *Scenario) deadAfter(n int) error {
-	entry, err := s.buried(s.runs.id)
-	if err != nil {
-		return err
-	}
-	s.runs.entry = entry
-	if got := s.runs.peer.Executions(onlyStep); got != n {
-		return s.Failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
-	}
-	return nil
-}
-
-// entriesOfRun waits for the first entry before it counts, since entries may appear shortly
+// entriesAre waits for the first entry before it counts, since entries may appear shortly
 // after the failure.
-func (s *Scenario) entriesOfRun(n int) error {
-	if _, err := s.buried(s.runs.id); err != nil {
-		return err
+func (s *Scenario) entriesAre(of string, n int) error {
+	if n > 0 {
+		if _, err := s.buried(s.runs.id); err != nil {
+			return err
+		}
 	}
 	entries, err := s.EntriesOf(s.runs.id)
+	if of == "message" {
+		_, entries, err = s.entriesOfMessage()
+	}
 	if err == nil && len(entries) != n {
-		err = s.Failure("entries of the run", strconv.Itoa(n), strconv.Itoa(len(entries)))
-	}
-	return err
-}
-
-func (s *Scenario) notDead() error {
-	entries, err := s.EntriesOf(s.runs.id)
-	if err == nil && len(entries) > 0 {
-		err = s.FailureOf(entries[0], "the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
+		first, _ := check.At(entries, "/0")
+		err = s.FailureAt(first, "", fmt.Sprintf("entries of the %s in the dead letter queue: %d", of, len(entries)), fmt.Sprintf("exactly %d", n))
 	}
 	return err
 }

@@ -1,12 +1,9 @@
 package step
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
@@ -34,7 +31,7 @@ func (s *Scenario) deadConfigured(way string) error {
 	case "delayed":
 		err = s.option(s.Configure, header.Delay, "2 seconds")
 	case "held by a key":
-		err = s.pausedKey("", 0)
+		err = s.pausedKey("a", "", 0)
 	case "restarted once", "restarted twice":
 		times = len(way) / len("restarted once")
 	}
@@ -72,41 +69,8 @@ func (s *Scenario) deadOfAnother() error {
 	return err
 }
 
-// callbackNotSucceeded reads the entry three times, a second apart: the state may be stored late.
-func (s *Scenario) callbackNotSucceeded() error {
-	answered := s.runs.callback.Look()[0].Status.Load()
-	for range 3 {
-		entry, err := s.buried(s.runs.id)
-		if err != nil {
-			return err
-		}
-		if state, _ := check.Text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
-			return s.FailureAt(entry, "/failureCallbackInfo/state", fmt.Sprintf("the state of a failure callback that was answered %d", answered), "any but CALLBACK_SUCCESS")
-		}
-		if status, has := check.Integer(entry, "/failureCallbackInfo/responseStatus"); has && status != 0 && status != answered { // 0: not yet
-			return s.FailureAt(entry, "/failureCallbackInfo/responseStatus", "the response status of the failure callback", strconv.FormatInt(answered, 10))
-		}
-		if body, has := check.Text(entry, "/failureCallbackInfo/responseBody"); has && body != "" && body != "broken" {
-			return s.FailureAt(entry, "/failureCallbackInfo/responseBody", "the response body of the failure callback", "broken")
-		}
-		if err := s.Clock.Pass(s.Context, time.Second); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // entryFields are the fields of an entry but the outcome of its failure callback, which may change.
 var entryFields = slices.DeleteFunc(slices.Concat(check.EntryFields, check.EntryHeaders), func(f check.Field) bool { return f.Name == "failureCallbackInfo" })
-
-func (s *Scenario) readQueueAfter(while string) error {
-	if while != "" {
-		if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return s.readQueue()
-}
 
 func (s *Scenario) entryIsSame() error { return s.sameEntry(s.runs.entries[0], s.runs.entry) }
 

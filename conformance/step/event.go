@@ -9,7 +9,6 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/workflow"
 )
 
 func eventState(e any) string {
@@ -51,15 +50,11 @@ func (s *Scenario) eventually(what, run string, judge func(events []any) error) 
 	})
 }
 
-// runRecorded waits for a state in the log of the run, at any position.
-func (s *Scenario) runRecorded(want string) error {
-	return s.eventuallyEvent("the event "+want, inState(want))
-}
-
-func (s *Scenario) messageRecorded(want string) error {
-	return s.eventuallyEvent("a message-level event "+want, func(e any) bool {
+// recorded waits for a state in the log of the run, at any position.
+func (s *Scenario) recorded(of, want string) error {
+	return s.eventuallyEvent(want+" of "+of+" run", func(e any) bool {
 		_, has := check.At(e, "/stepInfo")
-		return eventState(e) == want && has
+		return eventState(e) == want && (has || of == "the")
 	})
 }
 
@@ -111,10 +106,10 @@ func (s *Scenario) settled(judge func() error) error {
 // check does.
 type runLog []any
 
-// check judges the log of the run. Nothing follows from an empty log.
-func (s *Scenario) check(judge func(events []any) error) error {
+// check judges the log of a run. Nothing follows from an empty log.
+func (s *Scenario) check(run string, judge func(events []any) error) error {
 	return s.settled(func() error {
-		events, err := s.EventsOf(s.runs.id)
+		events, err := s.EventsOf(run)
 		if err != nil {
 			return err
 		}
@@ -125,13 +120,16 @@ func (s *Scenario) check(judge func(events []any) error) error {
 	})
 }
 
-// holdsExactly counts the events of a state, or the ends of the run.
-func (s *Scenario) holdsExactly(want int, state string) error {
+// holdsExactly counts the events of a state, or the ends of the run. The other run is the last one.
+func (s *Scenario) holdsExactly(other string, want int, state string) error {
+	if other != "" {
+		s.runs.id = s.runs.ids[len(s.runs.ids)-1]
+	}
 	what, states := "events "+state, []string{state}
 	if state == "" {
 		what, states = "ends", endStates
 	}
-	return s.unlessOutwaited(s.check(func(events []any) error {
+	return s.unlessOutwaited(s.check(s.runs.id, func(events []any) error {
 		n := len(slices.DeleteFunc(slices.Clone(events), func(e any) bool { return !inState(states...)(e) }))
 		if n != want {
 			return s.FailureOf(events, what+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, eventStates(events)))
@@ -140,20 +138,23 @@ func (s *Scenario) holdsExactly(want int, state string) error {
 	}))
 }
 
-// triedBeforeFailed compares times in real time only: the receiver uses the local clock,
-// which is not comparable with a moved one.
-func (s *Scenario) triedBeforeFailed(events runLog, n int) error {
-	if got := s.runs.peer.Executions(onlyStep); got != n {
-		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
+// tried counts executions of the step, not deliveries: delivery is at least once, so that a repeated one is
+// legal. It compares times in real time only: the receiver uses the local clock, which is not comparable
+// with a moved one.
+func (s *Scenario) tried(n int, before string) error {
+	if got := s.runs.peer.Executions(onlyStep); got != n || before == "" {
+		return s.counted("tries of the step", n, got)
 	}
 	all := s.runs.peer.Endpoint.Look()
-	for _, e := range events {
-		failed, _ := check.Integer(e, "/time")
-		if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
-			return s.FailureAt(e, "/time", "the run failed before its last try", "RUN_FAILED after it")
+	return s.check(s.runs.id, func(events []any) error {
+		for _, e := range events {
+			failed, _ := check.Integer(e, "/time")
+			if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
+				return s.FailureAt(e, "/time", "the run failed before its last try", "RUN_FAILED after it")
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // neverExecuted waits until no further execution can follow, since a step may be executed
@@ -162,58 +163,7 @@ func (s *Scenario) neverExecuted(name string) error {
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
-	if n := s.runs.peer.Executions(name); n > 0 {
-		return s.Failure("executions of the step "+name, "none", strconv.Itoa(n))
-	}
-	return nil
-}
-
-// namesInvoker compares what the start of the invoked run names with the run that invoked it.
-func (s *Scenario) namesInvoker(events runLog) error {
-	if _, err := s.Binding("fields.log", "invoker_run_id"); err != nil {
-		return err
-	}
-	own := map[string]string{"invoker_run_id": s.runs.id, "invoker_url": s.runs.peer.Endpoint.URL}
-	for _, e := range events {
-		created, _ := check.At(e, "/workflowCreatedAt")
-		own["invoker_created_at"] = harness.Plain(created)
-		if err := s.names(e, own, false); err != nil {
-			return err
-		}
-	}
-	return s.settled(func() error {
-		events, err := s.EventsOf(workflow.InvokedID(s.runs.id, 0))
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if err := s.names(e, own, eventState(e) == "RUN_STARTED"); err != nil {
-				return err
-			}
-		}
-		if !strings.Contains(eventStates(events), "RUN_STARTED") {
-			return s.FailureOf(events, "the log of the invoked run lacks its start", "RUN_STARTED", eventStates(events))
-		}
-		return nil
-	})
-}
-
-// names requires the values of bound fields on an event, or none of them.
-func (s *Scenario) names(e any, values map[string]string, wanted bool) error {
-	for name, want := range values {
-		field := s.Bound("fields.log", name)
-		if field == "" {
-			continue
-		}
-		got, has := harness.Given(e, "/"+field)
-		if has && !wanted {
-			return s.FailureAt(e, "/"+field, field+" is on an event "+eventState(e)+" of a run that it does not belong to", "only on RUN_STARTED of the invoked run")
-		}
-		if wanted && harness.Plain(got) != want {
-			return s.FailureAt(e, "/"+field, "what the event names of the invoker", want)
-		}
-	}
-	return nil
+	return s.counted("executions of the step "+name, 0, s.runs.peer.Executions(name))
 }
 
 func (s *Scenario) idsIncrease(events runLog) error {

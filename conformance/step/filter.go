@@ -10,11 +10,17 @@ import (
 
 var filterSteps = []step{
 	{"When", `the (message logs|dead letter queue) (?:are|is) filtered by (run id|workflow url|response status|publisher|callback state|label|creation of the run|message id|the state "\w+"|an unknown run id)`, (*Scenario).filterBy},
-	{"When", `the dead letter queue is filtered by a run id that nobody has`, (*Scenario).filterByNobody},
-	{"Then", `no (event of another run|entry of another workflow) is listed`, (*Scenario).onlyOwn},
 }
 
+// filterBy asks once for a run that does not exist, since a target may refuse a value that cannot exist.
 func (s *Scenario) filterBy(list, by string) error {
+	if by == "an unknown run id" {
+		param, err := s.Binding(listed[list].section, "run_id")
+		if err == nil {
+			s.Asked, err = s.Do(harness.Request{Operation: listed[list].operation, Query: map[string][]string{param: {s.runs.id + "unknown"}}})
+		}
+		return err
+	}
 	query, fits, err := s.filtering(list, by)
 	if err != nil {
 		return err
@@ -25,7 +31,7 @@ func (s *Scenario) filterBy(list, by string) error {
 // filtering returns a filter for the value of the first item that has one: others differ in it, or
 // have values that begin with it, so that a filter that compares prefixes lists too much. The list
 // starts at the trigger where the target has this filter, to skip older items of a shared account.
-func (s *Scenario) filtering(list, by string) (query map[string]string, fits func(any) bool, err error) {
+func (s *Scenario) filtering(list, by string) (query map[string]string, fits func(any) error, err error) {
 	value := ""
 	if quoted := harness.QuotedNames(by); len(quoted) > 0 {
 		by, value = "state", quoted[0]
@@ -42,10 +48,6 @@ func (s *Scenario) filtering(list, by string) (query map[string]string, fits fun
 			return nil, nil, err
 		}
 		items = s.runs.known
-	}
-	if by == "an unknown run id" { // alone
-		run, _ := check.Text(items[0], "/workflowRunId")
-		return map[string]string{"run_id": run + "unknown"}, func(any) bool { return false }, nil
 	}
 	binding, pointer := world.FilterOf(list, by)
 	if by == "label" {
@@ -64,40 +66,25 @@ func (s *Scenario) filtering(list, by string) (query map[string]string, fits fun
 	}
 	query = s.recent(list)
 	query[binding] = value
-	return query, func(item any) bool {
-		v, _ := check.At(item, pointer)
-		return harness.Plain(v) == value
-	}, nil
+	return query, s.only(pointer, value), nil
 }
 
-// filterByNobody asks once, since a target may refuse a value that cannot exist.
-func (s *Scenario) filterByNobody() error {
-	param, err := s.Binding("dlq", "run_id")
-	if err == nil {
-		s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowDLQ", Query: map[string][]string{param: {s.runs.id + "nobody"}}})
+// unfitting is the failure of an item that a filter excludes.
+const unfitting = "the filtered list holds an item that does not fit"
+
+// only judges items of a list, which have a value at a pointer.
+func (s *Scenario) only(pointer, value string) func(item any) error {
+	return func(item any) error {
+		if v, _ := check.At(item, pointer); harness.Plain(v) == value {
+			return nil
+		}
+		return s.FailureAt(item, pointer, unfitting, value)
 	}
-	return err
 }
 
-// readFiltered reads a filtered list and stores fits, which reports whether an item matches.
-func (s *Scenario) readFiltered(list string, filters map[string]string, fits func(any) bool) error {
+// readFiltered reads a filtered list and stores fits, which judges an item.
+func (s *Scenario) readFiltered(list string, filters map[string]string, fits func(any) error) error {
 	err := s.read(list, 0, filters)
 	s.runs.listed.Fits = fits
 	return err
-}
-
-func (s *Scenario) onlyOwn(others string) error {
-	pointer, own, name := "/workflowRunId", s.runs.id, "an event"
-	if others == "entry of another workflow" {
-		if _, err := s.Binding("dlq", "url"); err != nil { // nothing was filtered
-			return err
-		}
-		pointer, own, name = "/workflowUrl", s.runs.peer.Endpoint.URL, "an entry"
-	}
-	for _, item := range s.runs.listed.Items {
-		if err := s.Equal(item, pointer, name+" that the filter excludes was listed", own); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,10 +3,8 @@ package step
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -14,21 +12,17 @@ import (
 
 // flowing holds the flow-control keys of a scenario.
 type flowing struct {
-	key    string
-	held   int
-	others int
+	key  string
+	held int
 }
 
 var flowSteps = []step{
-	{"Given", `a paused flow-control key(?: of (letters and digits|a slash|a space|a percent sign|a question mark))? that holds (\d+) messages?`, (*Scenario).pausedKey},
+	{"Given", `(a|another) paused flow-control key(?: (?:of|with) (letters and digits|a slash|a space|a percent sign|a question mark|a longer name))? that holds (\d+) messages?`, (*Scenario).pausedKey},
 	{"Given", `a flow-control key that was paused and resumed before`, (*Scenario).resumedBefore},
-	{"Given", `another paused flow-control key( with a longer name)? that holds (\d+) messages?`, (*Scenario).otherPausedKey},
 	{"Given", `no held message has arrived when a sentinel without a key does`, func(s *Scenario) error { return s.Assume(s.nothingAt(theDestination)) }},
-	{"When", `the key is resumed`, (*Scenario).resume},
-	{"When", `a key that never existed is resumed`, (*Scenario).resumeUnknown},
-	{"Then", `all held messages arrive`, (*Scenario).allArrive},
+	{"When", `(the key|a key that never existed) is resumed`, (*Scenario).resumeThe},
+	{"Then", `(all held|both) messages arrive`, (*Scenario).allArrive},
 	{"Then", `each held message has its own body`, (*Scenario).ownBodies},
-	{"When", `a message with the key in its query is published to another destination`, (*Scenario).publishKeyInQuery},
 	{"Then", `the answer is a success, or an object with the text "error"`, (*Scenario).errorShape},
 }
 
@@ -67,9 +61,17 @@ func (s *Scenario) flowRefused(err error) error {
 	return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", harness.FlowValues[0], s.Asked.Status)
 }
 
-func (s *Scenario) pausedKey(kind string, n int) error {
-	s.flow.key, s.flow.held = s.Name("key"), n
-	s.flow.key += map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x"}[kind]
+// pausedKey pauses a key of the scenario, or another one, whose name may begin with that of the first.
+func (s *Scenario) pausedKey(which, kind string, n int) error {
+	more := map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x", "a longer name": "2"}[kind]
+	if which == "another" {
+		name := s.Name("otherkey")
+		if more != "" {
+			name = s.flow.key + more
+		}
+		return s.hold(name, "the other destination", n)
+	}
+	s.flow.key, s.flow.held = s.Name("key")+more, n
 	return s.hold(s.flow.key, theDestination, n)
 }
 
@@ -85,21 +87,6 @@ func (s *Scenario) resumedBefore() error {
 	}), "REQ-FLC-001")
 }
 
-func (s *Scenario) otherPausedKey(longer string, n int) error {
-	s.flow.others = n
-	name := s.Name("otherkey")
-	if longer != "" {
-		name = s.flow.key + "2"
-	}
-	return s.hold(name, "the other destination", n)
-}
-
-func (s *Scenario) publishKeyInQuery() error {
-	key, value := s.Bound("headers", "flow_key"), s.Bound("headers", "flow_value")
-	s.prepared.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.FlowValue(harness.FlowValues[0])}}
-	return s.flowRefused(s.published(s.Endpoint("the other destination").URL, ""))
-}
-
 // resume records the status without judging it: in the document, any 2xx is an acceptance.
 func (s *Scenario) resume() error {
 	err := s.Ask(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
@@ -109,15 +96,23 @@ func (s *Scenario) resume() error {
 	return err
 }
 
-func (s *Scenario) resumeUnknown() error {
+func (s *Scenario) resumeThe(which string) error {
+	if which == "the key" {
+		return s.resume()
+	}
 	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name("never")}})
 	s.Asked = a
 	return err
 }
 
-// allArrive requires at least the number of held messages, since a delivery may be repeated.
-func (s *Scenario) allArrive() error {
-	return s.reaches(theDestination, s.flow.held, "held messages that arrived")
+// allArrive requires at least the number of messages, since a delivery may be repeated. Messages with equal
+// bodies are still two messages.
+func (s *Scenario) allArrive(which string) error {
+	n := s.flow.held
+	if which == "both" {
+		n = 2
+	}
+	return s.reaches(theDestination, n, which+" messages that arrived")
 }
 
 // ownBodies compares bodies to find a message that was delivered twice instead of another one.

@@ -15,7 +15,7 @@ import (
 
 var logSteps = []step{
 	{"Given", `two finished runs of different workflows`, (*Scenario).twoRuns},
-	{"When", `the message logs are read`, (*Scenario).readLogs},
+	{"When", `the (message logs|dead letter queue) (?:are|is) read( again a little later)?`, (*Scenario).readAgain},
 	{"When", `the (message logs|dead letter queue) (?:are|is) read (?:without a page size|with a page size of (\d+))`, (*Scenario).readFirst},
 	{"When", `the (message logs of the run|dead letter queue) (?:are|is) read (\d+|all) at a time( while another run (?:continues|fails))?`, (*Scenario).readPaged},
 	{"When", `the message logs are filtered by the (start|end) date of one of their events`, (*Scenario).filterLogsByDate},
@@ -26,8 +26,20 @@ var logSteps = []step{
 	{"Then", `every (event of the run|entry) is seen exactly once`, (*Scenario).everyOnce},
 	{"Then", `the last page has no cursor(, or an empty one)?`, (*Scenario).listEnds},
 	{"Then", `the (list|queue) holds all (?:events|entries) that fit, and no other`, (*Scenario).holdsFitting},
-	{"Then", `the answer is an empty array "(\w+)", or a refusal`, (*Scenario).answersEmpty},
-	{"Then", `the list is empty`, (*Scenario).listEmpty},
+	{"Then", `the list is empty(, or the request is refused)?`, (*Scenario).listEmpty},
+}
+
+// readAgain reads what a list has of the run.
+func (s *Scenario) readAgain(list, while string) error {
+	if while != "" {
+		if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if list == "message logs" {
+		return s.readLogs()
+	}
+	return s.readQueue()
 }
 
 // readLogs reads the logs of the run.
@@ -66,12 +78,16 @@ func (s *Scenario) logged() error {
 
 // readPaged reads the log of the run, or the entries of its workflow. Runs that are triggered between the
 // pages add items, which may be listed or not: the next page must continue after the last item, not at
-// an offset that new ones shift.
+// an offset that new ones shift. What fits are the events of the run, or the entries of its workflow.
 func (s *Scenario) readPaged(list, at, racing string) error {
 	size, _ := strconv.Atoi(at)
 	list, isLog := strings.CutSuffix(list, " of the run")
-	filters := s.ofScenario()
+	filters, fits := s.ofScenario(), func(item any) error {
+		_, err := s.Binding("dlq", "url") // otherwise nothing was filtered
+		return cmp.Or(err, s.only("/workflowUrl", s.runs.peer.Endpoint.URL)(item))
+	}
 	if isLog {
+		fits = s.only("/workflowRunId", s.runs.id)
 		if err := s.know(s.runs.id); err != nil {
 			return err
 		}
@@ -83,7 +99,7 @@ func (s *Scenario) readPaged(list, at, racing string) error {
 		}
 	}
 	most := len(s.runs.ids) + 3
-	return s.read(list, size, filters, func() error {
+	err := s.read(list, size, filters, func() error {
 		if racing == "" || len(s.runs.ids) == most {
 			return nil
 		}
@@ -93,6 +109,8 @@ func (s *Scenario) readPaged(list, at, racing string) error {
 		}
 		return s.Assume(err, "REQ-DLQ-005")
 	})
+	s.runs.listed.Fits = fits
+	return err
 }
 
 // own returns the listed events of the run. It is a failure when there are none.
@@ -196,14 +214,19 @@ func (s *Scenario) filterLogsByDate(end string) error {
 	}
 	known := harness.Listing{Items: s.runs.known}
 	t, _ := bounds(known.Of(s.runs.ids[1]))
-	name, fits := "from", func(e any) bool { x, _ := check.Integer(e, "/time"); return x >= t }
+	name, bound := "from", "at least "
 	if end == "end" {
 		_, t = bounds(known.Of(s.runs.ids[0]))
-		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
+		name, bound = "to", "at most "
 	}
 	filters := s.recent("message logs")
 	filters[name] = strconv.FormatInt(t, 10)
-	return s.readFiltered("message logs", filters, fits)
+	return s.readFiltered("message logs", filters, func(e any) error {
+		if x, _ := check.Integer(e, "/time"); x == t || (x > t) == (name == "from") {
+			return nil
+		}
+		return s.FailureAt(e, "/time", unfitting, bound+filters[name])
+	})
 }
 
 // bounds returns the time of the first and of the last of events.
@@ -227,36 +250,30 @@ func (s *Scenario) holdsFitting(list string) error {
 		known, judge = s.runs.entries, s.sameEntries
 	}
 	l := &s.runs.listed
-	misfit := func(item any) bool { return !l.Fits(item) }
-	if i := slices.IndexFunc(l.Items, misfit); i >= 0 {
-		return s.FailureOf(l.Items[i], "the filtered list holds an item that does not fit", "only what fits", harness.Shown(l.Items[i]))
+	for _, item := range l.Items {
+		if err := l.Fits(item); err != nil {
+			return err
+		}
 	}
-	want := slices.DeleteFunc(slices.Clone(known), misfit)
+	want := slices.DeleteFunc(slices.Clone(known), func(item any) bool { return l.Fits(item) != nil })
 	if len(want) == 0 {
 		return harness.Inconclusive(report.PrerequisiteFailed, "nothing of the scenario fits the filter, so it proves nothing")
 	}
 	return judge(want)
 }
 
-// answersEmpty accepts an empty list or a refusal: a target may reject a value that cannot exist.
-func (s *Scenario) answersEmpty(name string) error {
-	if !s.Asked.OK() {
-		s.Looked(s.Asked.Exchange)
-		return nil
+// listEmpty may accept a refusal: a target may reject a value that cannot exist.
+func (s *Scenario) listEmpty(refusal string) error {
+	if refused := s.Asked.Accepted(); refused != nil {
+		if refusal != "" {
+			return nil
+		}
+		return refused
 	}
-	items, err := s.Asked.List(name)
-	if err != nil {
-		return err
+	field := harness.ListField[s.Asked.Operation.ID]
+	items, err := s.Asked.List(field)
+	if err == nil && len(items) > 0 {
+		err = s.Asked.Fails("/"+field, unfitting, "nothing", harness.Shown(items[0]))
 	}
-	if len(items) > 0 {
-		return s.Asked.Fails("/"+name, "the filtered list holds an item that does not fit", "nothing", harness.Shown(items[0]))
-	}
-	return nil
-}
-
-func (s *Scenario) listEmpty() error {
-	if n := len(s.runs.listed.Items); n > 0 {
-		return s.FailureOf(&s.runs.listed, "the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.runs.listed.Items[0])))
-	}
-	return nil
+	return err
 }

@@ -24,16 +24,12 @@ import (
 var extensionSteps = []step{
 	{"Given", `the message has a (failure )?callback`, (*Scenario).withCallback},
 	{"Given", `a schedule for every minute( that is paused)?`, (*Scenario).aSchedule},
-	{"When", `the message is published (twice|and cancelled|and its entry is retried)`, (*Scenario).publishAnd},
-	{"When", `the same message is published to each of them`, (*Scenario).publishSame},
+	{"When", `the message is published (twice|in a batch|and cancelled|and its entry is retried)`, (*Scenario).publishAnd},
 	{"When", `a batch with a message for each of them( and a bad one)? is published`, (*Scenario).publishBatch},
-	{"When", `the message is published in a batch`, (*Scenario).publishInBatch},
 	{"When", `(\d+) messages are enqueued`, (*Scenario).enqueue},
 	{"When", `(\d+) minutes pass`, (*Scenario).minutesPass},
 	{"Then", `they arrive in the order of their publication(, the first one twice)?`, (*Scenario).inOrder},
-	{"Then", `the failure callback is sent once and names an entry of the dead letter queue`, (*Scenario).failureCallbackOnce},
 	{"Then", `between (\d+) and (\d+) deliveries have been made`, (*Scenario).deliveriesBetween},
-	{"Then", `the message is no longer in the dead letter queue`, (*Scenario).messageNotDead},
 	{"Then", `the message is recorded as "([A-Z ]+)"`, (*Scenario).messageStates},
 	{"Then", `the delivery is signed with the current key for its body and its destination`, (*Scenario).signed},
 }
@@ -52,6 +48,9 @@ func (s *Scenario) withCallback(failure string) {
 // may have to name the first message. The clock moves beyond the delay, where it can, so that a message
 // that was not cancelled would arrive. The id of an entry is in the queue, not in the answer.
 func (s *Scenario) publishAnd(what string) error {
+	if what == "in a batch" {
+		return s.postBatch([]map[string]any{{"destination": s.Endpoint(theDestination).URL, "headers": s.prepared.header, "body": string(s.prepared.body)}})
+	}
 	if err := s.publishIt(); err != nil {
 		return err
 	}
@@ -75,18 +74,6 @@ func (s *Scenario) publishAnd(what string) error {
 	return err
 }
 
-// publishSame uses one body for all endpoints, so that deduplication by content alone would
-// drop a message.
-func (s *Scenario) publishSame() error {
-	s.prepared.body = []byte("the same for all of " + s.Key)
-	for _, e := range s.Endpoints {
-		if err := s.published(e.URL, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // publishBatch adds an item with an unsupported scheme if bad is set.
 func (s *Scenario) publishBatch(bad string) error {
 	var items []map[string]any
@@ -101,10 +88,6 @@ func (s *Scenario) publishBatch(bad string) error {
 		err = nil // steps judge the answer
 	}
 	return err
-}
-
-func (s *Scenario) publishInBatch() error {
-	return s.postBatch([]map[string]any{{"destination": s.Endpoint(theDestination).URL, "headers": s.prepared.header, "body": string(s.prepared.body)}})
 }
 
 func (s *Scenario) postBatch(items []map[string]any) error {
@@ -169,28 +152,6 @@ func (s *Scenario) callback() (any, error) {
 	return body, err
 }
 
-// failureCallbackOnce waits until no second callback can follow before it counts, and
-// checks that the callback names the entry of the message.
-func (s *Scenario) failureCallbackOnce() error {
-	body, err := s.callback()
-	if err != nil {
-		return err
-	}
-	s.Endpoint(theDestination).Look()
-	if err := s.AwaitQuiet(nil); err != nil {
-		return err
-	}
-	if n := len(s.Endpoint("callback").Look()); n != 1 {
-		return s.Failure("failure callbacks", "1", strconv.Itoa(n))
-	}
-	id, _ := check.Text(body, "/dlqId")
-	entry, err := s.deadMessage()
-	if err == nil && entryID(entry) != id {
-		err = s.Failure("the entry that the failure callback names", entryID(entry), id)
-	}
-	return err
-}
-
 // aSchedule needs a clock driver: the shortest schedule runs once a minute, and steps need
 // several runs.
 func (s *Scenario) aSchedule(paused string) error {
@@ -222,34 +183,26 @@ func (s *Scenario) message() string {
 	return id
 }
 
-// deadMessage waits for the entry of the last message in the dead letter queue.
-func (s *Scenario) deadMessage() (entry any, err error) {
-	id := s.message()
-	err = s.AfterRetries(func() error {
-		a, err := s.Demand(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {id}}})
-		if err != nil {
-			return err
-		}
-		var ok bool
-		if entry, ok = check.At(a.JSON, "/messages/0"); !ok {
-			return a.Fails("/messages", "the dead letter queue", "an entry of "+id, harness.Shown(a.JSON))
-		}
-		return nil
-	})
-	return entry, err
+// entriesOfMessage asks for the entries of the last message, since the queue of a shared account has others.
+func (s *Scenario) entriesOfMessage() (a *harness.Response, entries []any, err error) {
+	a, err = s.Demand(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {s.message()}}})
+	if err == nil {
+		entries, err = a.List("messages")
+	}
+	return a, entries, err
 }
 
-// messageNotDead asks for the entries of one message, since the queue of a shared
-// account has others.
-func (s *Scenario) messageNotDead() error {
-	a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {s.message()}}})
-	if err != nil {
+// deadMessage waits for the entry of the last message in the dead letter queue.
+func (s *Scenario) deadMessage() (entry any, err error) {
+	err = s.AfterRetries(func() error {
+		a, entries, err := s.entriesOfMessage()
+		if err == nil && len(entries) == 0 {
+			return a.Fails("/messages", "the dead letter queue", "an entry of "+s.message(), harness.Shown(a.JSON))
+		}
+		entry, _ = check.At(entries, "/0")
 		return err
-	}
-	if _, has := check.At(a.JSON, "/messages/0"); has {
-		return a.Fails("/messages", "the dead letter queue", "no entry", harness.Shown(a.JSON))
-	}
-	return nil
+	})
+	return entry, err
 }
 
 // messageStates reads the log until it has the expected states: the log may be behind the delivery.

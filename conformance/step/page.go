@@ -11,7 +11,6 @@ import (
 // listed are the operations of the lists, by their names in steps, and their sections in the bindings.
 var listed = map[string]struct{ operation, section string }{
 	"dead letter queue": {"listWorkflowDLQ", "dlq"},
-	"message log":       {"listWorkflowMessageLogs", "logs"},
 	"message logs":      {"listWorkflowMessageLogs", "logs"},
 }
 

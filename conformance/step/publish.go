@@ -33,19 +33,16 @@ type publishing struct {
 }
 
 var publishSteps = []step{
-	{"Given", `a destination`, (*Scenario).destination},
-	{"Given", `(?:a destination that|the endpoint "([^"]+)") (always )?answers (\d+|201 with a body|after \d+ seconds?|a broken connection)(?: (once|twice) and then 200)?`, (*Scenario).answersWith},
+	{"Given", `(?:a destination|the destinations (".+"))`, (*Scenario).destinations},
+	{"Given", `(?:a destination that|the endpoint "([^"]+)") (always )?answers (\d+(?: with a body)?|after \d+ seconds?|a broken connection)(?: (once|twice) and then 200)?`, (*Scenario).answersWith},
 	{"Given", `a message with:`, (*Scenario).messageWith},
-	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
-	{"When", `(?:a|the) message is published(?: to (the path "[^"]*" of the destination|the group|the other group))?(?: (with the token in the (?:header|query) only|without credentials|with a wrong token in the query))?`, (*Scenario).publish},
-	{"When", `a message is published to each of them`, (*Scenario).publishToEach},
+	{"When", `(?:a|the) message is published(?: to (the path "[^"]*" of the destination|the other destination|the group|the other group))?(?: (with the token in the (?:header|query) only|without credentials|with a wrong token in the query))?`, (*Scenario).publish},
+	{"When", `(a|the same) message is published to each of them`, (*Scenario).publishToEach},
 	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*Scenario).senderCalls},
-	{"Then", `the message arrives`, (*Scenario).arrives},
+	{"Then", `(?:the message|a call) arrives(?: at "([^"]+)")?`, (*Scenario).arrives},
 	{"Then", `each destination receives its own message once`, (*Scenario).eachReceivesItsOwn},
 	{"Then", `the headers of the sender arrive`, (*Scenario).senderHeadersArrive},
 	{"Then", `the message is not delivered(?: to (".+"))? before its delay has passed`, (*Scenario).delayedAt},
-	{"Then", `the callback for its (failure|success) is called`, (*Scenario).callbackCalled},
-	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
 	{"Then", `nothing arrives at (.+)`, (*Scenario).nothingArrives},
 }
 
@@ -55,7 +52,11 @@ const fixtureSeed = 8675309
 // theDestination is the name of the endpoint in scenarios with one destination.
 const theDestination = "the destination"
 
-func (s *Scenario) destination() { s.Endpoint(theDestination) }
+func (s *Scenario) destinations(names string) {
+	for _, name := range harness.QuotedNames(cmp.Or(names, strconv.Quote(theDestination))) {
+		s.Endpoint(name)
+	}
+}
 
 // answersWith sets what an endpoint answers, always or to its first attempts.
 func (s *Scenario) answersWith(name, always, what, times string) {
@@ -74,11 +75,6 @@ func (s *Scenario) answersWith(name, always, what, times string) {
 		return
 	}
 	e.Answer(receiver.Reply{}, slices.Repeat([]receiver.Reply{reply}, map[string]int{"once": 1, "twice": 2}[times])...)
-}
-
-func (s *Scenario) twoDestinations(a, b string) {
-	s.Endpoint(a)
-	s.Endpoint(b)
 }
 
 // messageWith configures the message by a table: the place and the name of an option, and its value.
@@ -133,6 +129,8 @@ func (s *Scenario) optionValue(value string) (string, error) {
 	switch {
 	case value == "{an id}":
 		return s.Name("id"), nil
+	case value == "{key}":
+		return s.flow.key, nil
 	case value == "{other key}":
 		return s.Name("other"), nil
 	case value == "{chosen run}":
@@ -202,15 +200,6 @@ func (s *Scenario) optional(binding string) (string, error) {
 	return name, nil
 }
 
-// callbackCalled follows the last attempt, so that the callback is due.
-func (s *Scenario) callbackCalled(outcome string) error {
-	if _, configured := s.Named[outcome+" callback"]; !configured {
-		_, err := s.Binding("headers", "failure_callback")
-		return err
-	}
-	return s.reaches(outcome+" callback", 1, "calls of the callback for "+outcome)
-}
-
 // publishTo publishes the prepared message.
 func (s *Scenario) publishTo(destination, auth, token string) error {
 	if s.prepared.body == nil {
@@ -249,6 +238,8 @@ func (s *Scenario) publish(to, how string) error {
 		destination = s.group.name
 		s.prepared.body = []byte(messageOf(destination, s.group.times))
 		s.group.times++
+	case "the other destination":
+		destination = s.Endpoint(to).URL
 	case "the other group":
 		destination = s.group.other
 		s.prepared.body = []byte(messageOf(destination, 0))
@@ -264,10 +255,14 @@ func (s *Scenario) publish(to, how string) error {
 	return s.published(destination, map[string]string{"with the token in the header only": "bearer", "with the token in the query only": "query"}[how])
 }
 
-// publishToEach publishes a different body to each endpoint, so that mixed-up messages are found.
-func (s *Scenario) publishToEach() error {
+// publishToEach publishes a different body to each endpoint, so that mixed-up messages are found, or one body,
+// so that deduplication by content alone would drop a message.
+func (s *Scenario) publishToEach(which string) error {
 	for _, e := range s.Endpoints {
 		s.prepared.body = []byte("message for " + e.Name)
+		if which == "the same" {
+			s.prepared.body = []byte("the same for all of " + s.Key)
+		}
 		if err := s.published(e.URL, ""); err != nil {
 			return err
 		}
@@ -284,8 +279,8 @@ func (s *Scenario) senderCalls(sender string) error {
 	return s.published(s.Endpoint(theDestination).URL, "query")
 }
 
-func (s *Scenario) arrives() error {
-	_, err := s.FirstDelivery(theDestination)
+func (s *Scenario) arrives(at string) error {
+	_, err := s.FirstDelivery(cmp.Or(at, theDestination))
 	return err
 }
 
@@ -356,11 +351,6 @@ func (s *Scenario) delayedAt(endpoints string) error {
 		return nil
 	}
 	return early()
-}
-
-// receivesBoth waits for two deliveries: messages with equal bodies are still two messages.
-func (s *Scenario) receivesBoth() error {
-	return s.reaches(theDestination, 2, "deliveries of two messages with one body")
 }
 
 // reaches waits until an endpoint has n deliveries.

@@ -114,7 +114,7 @@ func contextFirst(method any) any {
 			if !logged {
 				return call(reflect.ValueOf(s))
 			}
-			return s.check(func(log []any) error { return call(reflect.ValueOf(s), reflect.ValueOf(runLog(log))) })
+			return s.check(s.runs.id, func(log []any) error { return call(reflect.ValueOf(s), reflect.ValueOf(runLog(log))) })
 		})
 		return []reflect.Value{reflect.ValueOf(&err).Elem()}
 	}).Interface()

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -30,32 +29,14 @@ type restart struct {
 }
 
 var restartSteps = []step{
-	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*Scenario).deadWithFlow},
 	{"When", `(its entry|the entry of the second|an entry that does not exist) is restarted( a second later|, and then the entry of the new run)?`, (*Scenario).restartThe},
 	{"When", `its entry is restarted with:`, (*Scenario).restartWith},
-	{"When", `(?:all )?their entries are restarted (at once|one after the other)`, func(s *Scenario, how string) error { return s.restartAll(how == "at once") }},
-	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
+	{"When", `(?:(?:all )?their entries are|its entry is) restarted (at once|one after the other|twice at once)`, (*Scenario).restartAll},
 	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
 	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},
 	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
 	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
-}
-
-// deadWithFlow is inconclusive when the target refuses the flow-control value and the
-// target file does not define its syntax, which the document leaves open.
-func (s *Scenario) deadWithFlow(value string) error {
-	key, err := s.Binding("headers", "flow_key")
-	if err != nil {
-		return err
-	}
-	s.Configure(key, s.Name("key"))
-	s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(value))
-	err = s.deadRun()
-	if i, ok := errors.AsType[*harness.NoVerdict](err); ok && i.Reason == report.DriverFailed && len(s.Suite.Target.Bindings.FlowValues) == 0 {
-		return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.Detail)
-	}
-	return err
 }
 
 // restart sends the documented POST.

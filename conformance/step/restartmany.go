@@ -33,9 +33,12 @@ func (s *Scenario) restartMany(entries []any, parallel bool) error {
 	return nil
 }
 
-// restartAll restarts all entries of the scenario and requires that each restart is accepted.
-func (s *Scenario) restartAll(parallel bool) error {
-	if err := s.restartMany(s.runs.entries, parallel); err != nil {
+// restartAll restarts all entries of the scenario and requires that each restart is accepted, or one entry twice.
+func (s *Scenario) restartAll(how string) error {
+	if how == "twice at once" {
+		return s.restartMany([]any{s.runs.entry, s.runs.entry}, true)
+	}
+	if err := s.restartMany(s.runs.entries, how == "at once"); err != nil {
 		return err
 	}
 	for _, a := range s.runs.restarted.many {
@@ -45,10 +48,6 @@ func (s *Scenario) restartAll(parallel bool) error {
 		}
 	}
 	return nil
-}
-
-func (s *Scenario) restartTwiceAtOnce() error {
-	return s.restartMany([]any{s.runs.entry, s.runs.entry}, true)
 }
 
 // differentRuns requires a new run id in each accepted answer: a restart creates a

@@ -3,6 +3,7 @@ package step
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -10,6 +11,14 @@ import (
 
 var retrySteps = []step{
 	{"Then", `exactly (\d+) attempts? (?:is|are) made(?: at "([^"]+)")?`, (*Scenario).attempts},
+}
+
+// counted requires a number.
+func (s *Scenario) counted(what string, want, got int) error {
+	if got == want {
+		return nil
+	}
+	return s.Failure(what, strconv.Itoa(want), strconv.Itoa(got))
 }
 
 // attempts waits for n calls to an endpoint, each within the budget of one retry, and then
@@ -42,8 +51,5 @@ func (s *Scenario) attempts(n int, name string) error {
 	for _, other := range s.Endpoints {
 		other.Look() // the document says nothing of these
 	}
-	if got := len(s.Tries(e)); got != n {
-		return s.Failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
-	}
-	return nil
+	return s.counted("attempts at "+name, n, len(s.Tries(e)))
 }

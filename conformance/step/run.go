@@ -1,9 +1,9 @@
 package step
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +24,6 @@ type running struct {
 	header     http.Header
 	payload    string
 	unlabelled bool
-	last       int    // status of the last attempt, when attempts fail with different ones
 	id         string // of the run that the scenario is about
 	ids        []string
 	number     int       // of runs that were triggered
@@ -39,28 +38,20 @@ type running struct {
 }
 
 var runSteps = []step{
-	{"Given", `a workflow with the steps? (".+")`, (*Scenario).plainWorkflow},
 	{"Given", `a workflow with:`, (*Scenario).workflowWith},
-	{"Given", `a workflow with a short step of the type "(\w+)"`, (*Scenario).shortWorkflow},
-	{"Given", `a workflow with a step of the type "(\w+)"(?: before the step "([^"]+)")?`, (*Scenario).workflowBefore},
-	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
-	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
-	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).workflowFailsBinary},
 	{"Given", `a run with:`, (*Scenario).runWith},
-	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
+	{"Given", `the workflow is triggered( again)? and in progress`, (*Scenario).inProgress},
 	{"Given", `a finished run`, (*Scenario).finishedRun},
 	{"Given", `a waiting run`, (*Scenario).waitingRun},
 	{"Given", `a finished run with more than 1000 log events`, (*Scenario).longRun},
 	{"When", `the workflow is triggered(?: and (succeeds|fails|its wait times out|its event is notified))?`, (*Scenario).triggerUntil},
 	{"When", `the run is cancelled`, (*Scenario).cancelRun},
-	{"Then", `(every|some) event of the (run|new run)(?: where "([^"]+)" is( not)? "([^"]+)")? holds:`, (*Scenario).eventsHold},
+	{"Then", `(every|some) event of the (run|new run|invoked run)(?: where "([^"]+)" is( not)? "([^"]+)")? holds:`, (*Scenario).eventsHold},
 	{"Then", `the (new )?run (succeeds|fails)`, (*Scenario).runEnds},
-	{"Then", `the run is recorded as "(\w+)"`, (*Scenario).runRecorded},
-	{"Then", `a message of the run is recorded as "(\w+)"`, (*Scenario).messageRecorded},
-	{"Then", `the log holds exactly (\d+) events? (?:"(\w+)"|of an ended run)`, (*Scenario).holdsExactly},
-	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
+	{"Then", `(the|a message of the) run is recorded as "(\w+)"`, (*Scenario).recorded},
+	{"Then", `the log( of the other run)? holds exactly (\d+) events? (?:"(\w+)"|of an ended run)`, (*Scenario).holdsExactly},
+	{"Then", `its step was tried exactly (\d+) times?( before the run failed)?`, (*Scenario).tried},
 	{"Then", `the step "([^"]+)" is never executed`, (*Scenario).neverExecuted},
-	{"Then", `the start of the invoked run names the invoker`, (*Scenario).namesInvoker},
 	{"Then", `the ids of the recorded steps increase`, (*Scenario).idsIncrease},
 }
 
@@ -120,62 +111,21 @@ func (s *Scenario) newWorkflow(steps ...workflow.Step) error {
 	return nil
 }
 
-// plainWorkflow makes a workflow of plain steps with the quoted names.
-func (s *Scenario) plainWorkflow(names string) error {
-	var steps []workflow.Step
-	for _, name := range harness.QuotedNames(names) {
-		steps = append(steps, workflow.Step{Name: name, Kind: "Run"})
-	}
-	return s.newWorkflow(steps...)
-}
-
-// shortWorkflow makes a workflow whose wait is over soon: a target may record it at its end.
-func (s *Scenario) shortWorkflow(kind string) error {
-	st := s.stepOf(kind)
-	if kind == "Wait" {
-		st.Seconds = 2
-	}
-	return s.newWorkflow(st)
-}
-
 // workflowWith makes a workflow from a table: the name of each step, its type, and how it goes.
 func (s *Scenario) workflowWith(t *godog.Table) error {
 	var steps []workflow.Step
 	for _, row := range rowsOf(t) {
-		kind, how, _ := strings.Cut(row.Want, " ")
-		st := s.stepOf(kind)
+		st := s.stepOf(row.Want)
 		st.Name = row.Place
-		if how == "beside the others" {
-			st.Group = 1
-		}
-		if lasts, isTime := strings.CutPrefix(how, "for "); isTime {
-			d, err := time.ParseDuration(lasts)
-			if err != nil {
-				return harness.Fault("", "%v", err)
-			}
-			st.Timeout, st.Seconds = lasts, int(d.Seconds())
-		}
-		if times, status, fails := strings.Cut(how, " with "); fails {
-			st.Status, _ = strconv.Atoi(status)
-			st.Fails = map[string]int{"fails": -1, "fails once": 1}[times]
-		}
 		steps = append(steps, st)
 	}
 	return s.newWorkflow(steps...)
 }
 
-// workflowBefore makes a workflow with a step of a type, followed by a plain step unless
-// next is empty.
-func (s *Scenario) workflowBefore(kind, next string) error {
-	steps := []workflow.Step{s.stepOf(kind)}
-	if next != "" {
-		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
-	}
-	return s.newWorkflow(steps...)
-}
-
-// stepOf returns a step of a type, and makes the endpoint that it needs.
-func (s *Scenario) stepOf(kind string) workflow.Step {
+// stepOf returns a step by its type and how it goes, and makes the endpoint that it needs. One that fails
+// with two statuses answers each attempt differently, so that an entry shows which answer it has.
+func (s *Scenario) stepOf(text string) workflow.Step {
+	kind, how, _ := strings.Cut(text, " ")
 	st := workflow.Step{Name: onlyStep, Kind: kind, Seconds: sleepSeconds, Event: s.Name("event")}
 	switch kind {
 	case "Wait":
@@ -191,25 +141,37 @@ func (s *Scenario) stepOf(kind string) workflow.Step {
 		s.runs.child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
 		st.URL = s.runs.child.Endpoint.URL
 	}
+	if how == "beside the others" {
+		st.Group = 1
+	}
+	if lasts, isTime := strings.CutPrefix(how, "for "); isTime {
+		d, _ := time.ParseDuration(lasts)
+		st.Timeout, st.Seconds = lasts, int(d.Seconds())
+	}
+	if times, status, fails := strings.Cut(how, " with "); fails {
+		failing := &st
+		if kind == "Invoke" {
+			failing = &s.runs.child.Steps[0]
+		}
+		failing.Fails, failing.Body, failing.Header = -1, "out of order", http.Header{"X-Fault": {"permanent", "total"}}
+		if n, _ := fmt.Sscanf(status, "%d, then with %d", &failing.Status, &failing.Later); n > 1 {
+			failing.Body, failing.Header = "attempt #", http.Header{"X-Attempt": {"#"}}
+		}
+		if strings.HasSuffix(status, "not UTF-8") {
+			failing.Body = notUTF8
+		}
+		if times == "fails once" {
+			failing.Fails = 1
+		}
+	}
 	return st
 }
 
-func (s *Scenario) workflowFails(status int) error {
-	return s.newWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent", "total"}}})
-}
+// notUTF8 is a text that an entry can have only in base64.
+const notUTF8 = "\xff\xfe\x00\x80"
 
-// workflowFailsTwice answers each attempt differently, so that the entry in the dead letter
-// queue shows which answer it contains.
-func (s *Scenario) workflowFailsTwice(first, second int) error {
-	s.runs.last = second
-	return s.newWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: first, Later: second, Body: "attempt #", Header: http.Header{"X-Attempt": {"#"}}})
-}
-
-// workflowFailsBinary fails with a body that is not UTF-8, which an entry can contain only
-// in base64.
-func (s *Scenario) workflowFailsBinary() error {
-	return s.newWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
-}
+// failing makes a workflow whose only step always fails.
+func (s *Scenario) failing() error { return s.newWorkflow(s.stepOf("Run fails with 503")) }
 
 // Configure sets a configuration header of the runs that are triggered.
 func (s *Scenario) Configure(name, value string) {
@@ -225,7 +187,11 @@ func (s *Scenario) runWith(t *godog.Table) (err error) {
 		switch row.Place {
 		case "payload":
 			if s.runs.payload = row.Want; row.Want == "not UTF-8" {
-				s.runs.payload = "\xff\xfe\x00\x80"
+				s.runs.payload = notUTF8
+			}
+		case "result":
+			if s.runs.peer.Result = row.Want; row.Want == "of 20000 characters" {
+				s.runs.peer.Result = `"` + strings.Repeat("0123456789", 2000) + `"`
 			}
 		case "label":
 			if s.runs.unlabelled = row.Want == "none"; !s.runs.unlabelled {
@@ -262,6 +228,10 @@ func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
 	}
 	s.runs.number++
 	id, err := s.Trigger(p.Endpoint.URL, id, body, s.runs.header)
+	value := s.runs.header.Get(s.Bound("headers", "flow_value"))
+	if i, ok := errors.AsType[*harness.NoVerdict](err); ok && value != "" && i.Reason == report.DriverFailed && len(s.Suite.Target.Bindings.FlowValues) == 0 {
+		err = harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.Detail)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -281,15 +251,20 @@ func (s *Scenario) triggerRun() error {
 }
 
 // inProgress triggers a run and waits for an event of a step after the first: a run that
-// was just triggered has not started its steps.
-func (s *Scenario) inProgress() error {
+// was just triggered has not started its steps. The first one stays the run that steps are about.
+func (s *Scenario) inProgress(again string) error {
+	own := s.runs.id
 	if err := s.triggerRun(); err != nil {
 		return err
 	}
-	return s.Assume(s.eventuallyEvent("an event of the step in progress", func(e any) bool {
+	err := s.Assume(s.eventuallyEvent("an event of the step in progress", func(e any) bool {
 		kind, _ := check.Text(e, "/stepInfo/stepType")
 		return kind != "" && kind != "Initial"
 	}), "REQ-LOG-013")
+	if again != "" {
+		s.runs.id = own
+	}
+	return err
 }
 
 // success are the requirements that promise the event RUN_SUCCESS, or what it holds.
@@ -340,7 +315,7 @@ func (s *Scenario) cancelRun() error {
 // finishedRun makes a run that has succeeded, and waits until its log no longer grows:
 // later steps count its events.
 func (s *Scenario) finishedRun() error {
-	if err := s.plainWorkflow(`"reserve" and "charge"`); err != nil {
+	if err := s.newWorkflow(workflow.Step{Name: "reserve", Kind: "Run"}, workflow.Step{Name: "charge", Kind: "Run"}); err != nil {
 		return err
 	}
 	return harness.InTurn(s.triggerRun, s.Assuming(s.runSucceeds, success...), s.still)
@@ -370,7 +345,7 @@ func (s *Scenario) still() error {
 
 // waitingRun makes a run whose log shows that it waits for an event.
 func (s *Scenario) waitingRun() error {
-	if err := s.workflowBefore("Wait", ""); err != nil {
+	if err := s.newWorkflow(s.stepOf("Wait")); err != nil {
 		return err
 	}
 	return harness.InTurn(s.triggerRun, s.waits)
@@ -378,7 +353,7 @@ func (s *Scenario) waitingRun() error {
 
 // waits requires that the log shows the wait of the run.
 func (s *Scenario) waits() error {
-	return s.Assume(s.runRecorded("WAITER_ADDED"), "REQ-LOG-019")
+	return s.Assume(s.recorded("the", "WAITER_ADDED"), "REQ-LOG-019")
 }
 
 // longRun makes a run with more events than a page of the log contains. It waits as long as

@@ -13,8 +13,7 @@ type searching struct{ id, other string }
 var searchSteps = []step{
 	{"Given", `(a|another) search index`, (*Scenario).aSearchIndex},
 	{"When", `the search index is deleted`, (*Scenario).deleteSearchIndex},
-	{"Then", `the search index can no longer be found`, (*Scenario).searchGone},
-	{"Then", `the (other )?search index can still be found`, (*Scenario).searchStays},
+	{"Then", `the (other )?search index can (no longer|still) be found`, (*Scenario).searchFound},
 }
 
 // makeSearchIndex returns the id of an index that the driver creates, or of one of the
@@ -60,41 +59,22 @@ func (s *Scenario) found(id string) (bool, error) {
 	return err == nil, err
 }
 
-// searchGone looks the index up twice: a deleted index must not come back.
-func (s *Scenario) searchGone() error {
-	if err := s.searchHidden(); err != nil {
-		return err
-	}
-	found, err := s.found(s.searched.id)
-	if err == nil && found {
-		err = s.Failure("the deleted search index", "deleted permanently", "there again")
-	}
-	return err
-}
-
-// searchHidden repeats the lookup, since a deletion may take effect with a delay.
-func (s *Scenario) searchHidden() error {
-	return s.Eventually(func() error {
-		found, err := s.found(s.searched.id)
-		if err == nil && found {
-			err = s.Failure("the deleted search index", "none", "still there")
-		}
-		return err
-	})
-}
-
-// searchStays looks up an index that was not deleted: a deletion by part of a name would
-// remove it too.
-func (s *Scenario) searchStays(other string) error {
-	id := s.searched.id
+// searchFound looks an index up, and one that was deleted twice: a deletion may take effect with a delay, and a
+// deleted index must not come back. A deletion by part of a name would remove the other one too.
+func (s *Scenario) searchFound(other, still string) error {
+	id, is := s.searched.id, map[bool]string{true: "still there", false: "none"}
 	if other != "" {
 		id = s.searched.other
 	}
-	return s.Eventually(func() error {
+	look := func() error {
 		found, err := s.found(id)
-		if err == nil && !found {
-			err = s.Failure("the "+other+"search index", "still there", "none")
+		if stays := still == "still"; err == nil && found != stays {
+			err = s.Failure("the "+other+"search index", is[stays], is[found])
 		}
 		return err
-	})
+	}
+	if err := s.Eventually(look); err != nil || still == "still" {
+		return err
+	}
+	return look()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/table"
+	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -69,8 +70,12 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 	}
 	if inItem {
 		items := map[string]any{"item": item, "first": first, "original": run.entry}
-		if of == "answer" {
-			items[of] = cmp.Or(run.restarted.answer, s.Asked).JSON // a later step may have asked
+		if of == "answer" || of == "entry of the message" {
+			item, err := s.item(of)
+			if err != nil {
+				return "", err
+			}
+			items[of] = item
 		}
 		v, has := check.At(items[of], "/"+pointer)
 		if !has && of == "original" {
@@ -113,8 +118,10 @@ func (s *Scenario) value(name string, item, first any) (string, error) {
 		return run.peer.Result, nil
 	case "retries":
 		return run.header.Get(header.Retries), nil
-	case "last status":
-		return strconv.Itoa(run.last), nil
+	case "creation of the run":
+		events, err := s.EventsOf(run.id)
+		v, _ := check.At(events, "/0/workflowCreatedAt")
+		return harness.Plain(v), err
 	case "timeout":
 		return strconv.Itoa(run.peer.Steps[0].Seconds) + "s", nil
 	case "method":
@@ -171,6 +178,11 @@ func (s *Scenario) item(which string) (item any, err error) {
 		return s.runs.entry, err
 	case "entry of the new run":
 		return s.buried(s.runs.restarted.run)
+	case "entry of the invoked run":
+		if _, err := s.FirstDelivery(s.runs.child.Endpoint.Name); err != nil {
+			return nil, s.Assume(err, "REQ-LOG-020")
+		}
+		return s.buried(workflow.InvokedID(s.runs.id, 0))
 	case "message":
 		a, err := s.Demand(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 		if err != nil {
@@ -185,16 +197,13 @@ func (s *Scenario) item(which string) (item any, err error) {
 		}
 		return s.deadMessage()
 	}
-	return cmp.Or(s.runs.restarted.answer, s.Asked).JSON, nil
+	return cmp.Or(s.runs.restarted.answer, s.Asked).JSON, nil // a later step may have asked
 }
 
 // eventsHold judges by a table all events of the run that have a value at a place, or not, or requires
 // one that is as the table says.
 func (s *Scenario) eventsHold(which, of, place, not, is string, t *godog.Table) error {
-	rows, run := rowsOf(t), s.runs.id
-	if of == "new run" {
-		run = s.runs.restarted.run
-	}
+	rows, run := rowsOf(t), map[string]string{"run": s.runs.id, "new run": s.runs.restarted.run, "invoked run": workflow.InvokedID(s.runs.id, 0)}[of]
 	judge := func(events []any) (err error) {
 		judged, known := false, map[string]string{}
 		for _, e := range events {
@@ -216,7 +225,7 @@ func (s *Scenario) eventsHold(which, of, place, not, is string, t *godog.Table) 
 		return err
 	}
 	if which == "every" {
-		return s.check(judge)
+		return s.check(run, judge)
 	}
 	return s.eventually("an event with "+rows[0].Place+" "+is, run, judge)
 }

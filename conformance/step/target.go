@@ -21,8 +21,7 @@ import (
 // targetSteps try the entries of a target file. What the target accepts without a difference is not
 // known: it may ignore the name.
 var targetSteps = []step{
-	{"Given", `the driver "(\w+)"`, func(s *Scenario, name string) error { _, err := s.Driver(name); return err }},
-	{"When", `the driver "(account|pause)" is called`, (*Scenario).call},
+	{"Given", `the driver "(\w+)"( is called)?`, (*Scenario).driver},
 	{"When", `messages that fail once are published without a retry delay and with one`, (*Scenario).publishDelayingRetries},
 	{"Then", `it works: ([^{]+)(?:{([^}]+)})?`, (*Scenario).works},
 	{"Then", `one try shows nothing: (.+)`, (*Scenario).notKnown},
@@ -32,11 +31,15 @@ var targetSteps = []step{
 	{"Then", `what runs have left has the field "(\w+)\.(\w+)"`, (*Scenario).hasField},
 }
 
-func (s *Scenario) call(driver string) error {
-	if driver == "account" {
-		return s.OwnAccount("secret-" + s.Key)
+func (s *Scenario) driver(name, called string) (err error) {
+	switch {
+	case called == "":
+		_, err = s.Driver(name)
+	case name == "account":
+		err = s.OwnAccount("secret-" + s.Key)
+	default:
+		_, err = s.Drive(name, map[string]string{"key": s.Name("key")})
 	}
-	_, err := s.Drive(driver, map[string]string{"key": s.Name("key")})
 	return err
 }
 
@@ -173,7 +176,7 @@ func (s *Scenario) failConfigured() error {
 		s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(harness.FlowValues[0]))
 	}
 	if s.Bound("headers", "failure_callback") == "" {
-		return harness.InTurn(s.workflowFailsBinary, s.die)
+		return harness.InTurn(func() error { return s.newWorkflow(s.stepOf("Run fails with 503 and a body that is not UTF-8")) }, s.die)
 	}
 	err := s.deadRunWithCallback()
 	if err == nil {

@@ -20,7 +20,6 @@ type vectorizing struct {
 }
 
 var vectorSteps = []step{
-	{"Given", `the information about the vector index as it is now`, (*Scenario).infoBefore},
 	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).someVectors},
 	{"When", `the information about the vector index is read( until it has moved)?`, (*Scenario).readInfo},
 	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
@@ -32,14 +31,6 @@ func (s *Scenario) getInfo() (*harness.Response, error) {
 	return s.Asked, err
 }
 
-func (s *Scenario) infoBefore() error {
-	a, err := s.getInfo()
-	if err == nil {
-		s.vectors.before = a.JSON
-	}
-	return s.Assume(err, "REQ-VEC-001")
-}
-
 // someVectors calls the driver that puts vectors into a namespace, with the dimension of the index.
 func (s *Scenario) someVectors(names string) error {
 	if _, err := s.Driver("vectors"); err != nil {
@@ -49,9 +40,7 @@ func (s *Scenario) someVectors(names string) error {
 	if err != nil {
 		return s.Assume(err, "REQ-VEC-001")
 	}
-	if s.vectors.before == nil {
-		s.vectors.before = a.JSON
-	}
+	s.vectors.before = a.JSON
 	dimension, _ := check.Integer(a.JSON, "/result/dimension")
 	if dimension = max(dimension, 3); dimension > maxDimension {
 		return harness.Inconclusive(report.PrerequisiteFailed, "the index has %d dimensions; the suite makes vectors of at most %d", dimension, maxDimension)

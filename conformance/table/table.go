@@ -45,9 +45,6 @@ var Words []Word
 
 func init() { // some are about others
 	Words = []Word{
-		{"absent or ", "there is nothing, or it is as the rest says", func(v any, there bool, rest string, fill func(string) string) bool {
-			return !there || fits(v, there, rest, fill)
-		}},
 		{"not ", "it is not as the rest says", func(v any, there bool, rest string, fill func(string) string) bool {
 			return !fits(v, there, rest, fill)
 		}},
@@ -105,8 +102,11 @@ func Holds(v any, rest string) bool {
 	return false
 }
 
-// fits reports whether a value is as a text says. fill replaces the names in it.
+// fits reports whether a value is as a text says, or as one of several texts. fill replaces the names in it.
 func fits(v any, there bool, want string, fill func(string) string) bool {
+	if first, rest, or := strings.Cut(want, " or "); or {
+		return fits(v, there, first, fill) || fits(v, there, rest, fill)
+	}
 	for _, w := range Words {
 		if rest, ok := strings.CutPrefix(want, w.Begin); ok && (rest == "" || strings.HasSuffix(w.Begin, " ")) {
 			return w.fits(v, there, rest, fill)
