@@ -32,11 +32,12 @@ import (
 
 // Config is what a session can reach.
 type Config struct {
-	API      API
-	Base     string // URL of the server, for links to the page
-	Account  string // "": the first one
-	ReadOnly bool   // only tools that change nothing
-	Version  string
+	API        http.Handler // the control API
+	Credential string       // for it: the Authorization header
+	Base       string       // URL of the server, for links to the page
+	Account    string       // "": the first one
+	ReadOnly   bool         // only tools that change nothing
+	Version    string
 }
 
 // instructions are what a model reads before it sees the tools.
@@ -60,7 +61,7 @@ const (
 func Handler(version string, api http.Handler) http.Handler {
 	configured := func(r *mcp.CallToolRequest) *Config {
 		h := r.Extra.Header
-		return &Config{API: within(api, h.Get("Authorization")), Base: h.Get(baseHeader), Account: h.Get(accountHeader)}
+		return &Config{API: api, Credential: h.Get("Authorization"), Base: h.Get(baseHeader), Account: h.Get(accountHeader)}
 	}
 	all := sync.OnceValue(func() *mcp.Server { return newServer(version, false, configured) })
 	reading := sync.OnceValue(func() *mcp.Server { return newServer(version, true, configured) })

@@ -182,7 +182,7 @@ func (v *visit) publish(a args) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	settings, err := v.send(Request{Method: http.MethodGet, Path: "accounts/" + url.PathEscape(account)})
+	settings, err := v.do("controlAccount", args{"id": account}, nil, nil)
 	if err != nil {
 		return answer{}, err
 	}
