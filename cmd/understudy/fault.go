@@ -25,20 +25,20 @@ type ctlFault struct {
 }
 
 // Run lists, adds or clears the faults of an account.
-func (k *ctlFault) Run(e *env, c *cli) error {
+func (k *ctlFault) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.clear(e, "faults", words("No faults."))
+		return c.clear(e, "faults", words("No faults."))
 	case k.On == "":
-		return c.Ctl.show(e, http.MethodGet, "faults", nil, tables["faults"])
+		return c.show(e, http.MethodGet, "faults", nil, tables["faults"])
 	}
 	var rules []json.RawMessage
-	if err := c.Ctl.call(e, http.MethodGet, "faults", nil, nil, &rules); err != nil {
+	if err := c.call(e, http.MethodGet, "faults", nil, nil, &rules); err != nil {
 		return err
 	}
 	text, err := json.Marshal(k)
 	if err != nil {
 		return usageError("%w", err)
 	}
-	return c.Ctl.show(e, http.MethodPut, "faults", append(rules, text), tables["faults"])
+	return c.show(e, http.MethodPut, "faults", append(rules, text), tables["faults"])
 }
