@@ -30,6 +30,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // remote is the control API of a running stand-in.
@@ -167,7 +168,7 @@ type (
 
 // Run prints the health of the stand-in.
 func (*ctlHealth) Run(e *env, c *CtlCmd) error {
-	return c.show(e, http.MethodGet, "health", nil, words("health"))
+	return c.show(e, words("health"), nil, route.ControlHealth)
 }
 
 // Run resets the stand-in, after a question on a terminal, and keeps an undo point of each
@@ -189,7 +190,7 @@ func (k *ctlReset) Run(e *env, c *CtlCmd) error {
 			return err
 		}
 	}
-	return c.show(e, http.MethodPost, "reset", nil, words("Everything is forgotten, except the configuration."))
+	return c.show(e, words("Everything is forgotten, except the configuration."), nil, route.ControlReset)
 }
 
 // confirmReset says what the accounts forget, and asks for a yes.
@@ -243,9 +244,9 @@ func (k *ctlClock) Run(e *env, c *CtlCmd) error {
 		body["correct"] = true
 	}
 	if len(body) == 0 {
-		return c.show(e, http.MethodGet, "clock", nil, words("clock"))
+		return c.show(e, words("clock"), nil, route.ControlClock)
 	}
-	return c.show(e, http.MethodPut, "clock", body, words("clock"))
+	return c.show(e, words("clock"), body, route.ControlSetClock)
 }
 
 // Run lists the undo points, creates one, or goes back to one.
@@ -254,11 +255,11 @@ func (k *ctlUndo) Run(e *env, c *CtlCmd) error {
 	case k.ID != "" && k.Keep != "":
 		return usageError("--keep: must be without the id of a point")
 	case k.Keep != "":
-		return c.show(e, http.MethodPost, "undo", map[string]string{"label": k.Keep}, words("Undo point {{.id}} created. `understudy ctl undo {{.id}}` goes back to it."))
+		return c.show(e, words("Undo point {{.id}} created. `understudy ctl undo {{.id}}` goes back to it."), map[string]string{"label": k.Keep}, route.ControlKeepUndo)
 	case k.ID != "":
-		return c.show(e, http.MethodPost, "undo/"+url.PathEscape(k.ID), nil, words(`Back at undo point {{.id}}, before "{{plain .label}}".`))
+		return c.show(e, words(`Back at undo point {{.id}}, before "{{plain .label}}".`), nil, route.ControlUndo, k.ID)
 	}
-	return c.show(e, http.MethodGet, "undo", nil, tables["undo"])
+	return c.show(e, tables["undo"], nil, route.ControlUndos)
 }
 
 // Run pauses a key, queue or schedule.
@@ -286,9 +287,9 @@ func (k *ctlStub) Run(e *env, c *CtlCmd) error {
 	case k.File != "":
 		return k.load(e, c)
 	case k.Clear:
-		return c.clear(e, "stubs", words("No stubs."))
+		return c.clear(e, "stubs", route.ControlClearStubs)
 	case k.URL == "":
-		return c.show(e, http.MethodGet, "stubs", nil, tables["stub"])
+		return c.show(e, tables["stub"], nil, route.ControlStubs)
 	}
 	if _, err := strconv.Atoi(k.URL); err == nil {
 		return usageError("<url>: invalid value %q: must be a URL, and the statuses come after it", k.URL)
@@ -302,7 +303,7 @@ func (k *ctlStub) Run(e *env, c *CtlCmd) error {
 		answer.Delay = cmp.Or(answer.Delay, k.Delay)
 		answers = append(answers, answer)
 	}
-	return c.show(e, http.MethodPost, "stubs", stub.Stub{URL: k.URL, Answers: answers}, tables["stub"])
+	return c.show(e, tables["stub"], stub.Stub{URL: k.URL, Answers: answers}, route.ControlAddStub)
 }
 
 // load replaces all stubs by the stubs in a file.
@@ -315,16 +316,16 @@ func (k *ctlStub) load(e *env, c *CtlCmd) error {
 	if err != nil {
 		return usageError("--file %w", err)
 	}
-	return c.show(e, http.MethodPut, "stubs", list, tables["stub"])
+	return c.show(e, tables["stub"], list, route.ControlSetStubs)
 }
 
 // Run lists, sets or clears rewrites.
 func (k *ctlRewrites) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.Clear:
-		return c.clear(e, "rewrites", words("No rewrites."))
+		return c.clear(e, "rewrites", route.ControlClearRewrites)
 	case len(k.Pairs) == 0:
-		return c.show(e, http.MethodGet, "rewrites", nil, words("rewrites"))
+		return c.show(e, words("rewrites"), nil, route.ControlRewrites)
 	}
 	m := map[string]string{}
 	for _, pair := range k.Pairs {
@@ -334,21 +335,20 @@ func (k *ctlRewrites) Run(e *env, c *CtlCmd) error {
 		}
 		m[from] = to
 	}
-	return c.show(e, http.MethodPut, "rewrites", m, words("rewrites"))
+	return c.show(e, words("rewrites"), m, route.ControlSetRewrites)
 }
 
 // clear removes all stubs, faults or rewrites, and keeps an undo point.
-func (c *CtlCmd) clear(e *env, rules string, v view) error {
+func (c *CtlCmd) clear(e *env, rules string, r route.Route) error {
 	if err := c.keepUndo(e, c.Account, "remove all "+rules, "rules", ""); err != nil {
 		return err
 	}
-	return c.show(e, http.MethodDelete, rules, nil, v)
+	return c.show(e, words("No "+rules+"."), nil, r)
 }
 
-// show calls the control API and prints the answer.
-func (c *CtlCmd) show(e *env, method, path string, body any, v view) error {
-	var answer json.RawMessage
-	err := c.call(e, method, path, nil, body, &answer)
+// show calls an operation and prints the answer.
+func (c *CtlCmd) show(e *env, v view, body any, r route.Route, values ...string) error {
+	answer, err := c.ask(e, r, values, nil, body)
 	return c.print(e, answer, err, v)
 }
 

@@ -130,8 +130,7 @@ func (k *ctlPublish) Run(e *env, c *CtlCmd) error {
 		}
 	}
 	c.header = header
-	answer, err := c.ask(e, route.PublishMessage, []string{url.PathEscape(k.Destination)}, nil, body)
-	return c.print(e, answer, err, words("published"))
+	return c.show(e, words("published"), body, route.PublishMessage, url.PathEscape(k.Destination))
 }
 
 // Run notifies an event.
@@ -140,8 +139,7 @@ func (k *ctlNotify) Run(e *env, c *CtlCmd) error {
 	if k.RunID != "" {
 		how, values = route.NotifyRun, []string{k.RunID, k.Event}
 	}
-	answer, err := c.ask(e, how, values, nil, []byte(k.Data))
-	return c.print(e, answer, err, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`))
+	return c.show(e, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`), []byte(k.Data), how, values...)
 }
 
 // Run does it, and prints the answer.

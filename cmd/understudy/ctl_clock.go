@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 type (
@@ -47,8 +47,7 @@ func (k *ctlAdvance) Run(e *env, c *CtlCmd) error {
 		return err
 	}
 	stop := e.progress(m.reached, m.bar)
-	var answer json.RawMessage
-	err = c.call(e, http.MethodPost, "clock/advance", nil, body, &answer)
+	answer, err := c.ask(e, route.ControlAdvance, nil, nil, body)
 	stop()
 	if e.ctx.Err() != nil {
 		return m.interrupted(e)
@@ -59,7 +58,7 @@ func (k *ctlAdvance) Run(e *env, c *CtlCmd) error {
 // Run waits until the stand-in has settled.
 func (k *ctlSettle) Run(e *env, c *CtlCmd) error {
 	c.flags = clockFlags
-	return c.show(e, http.MethodPost, "settle", map[string]string{"timeout": k.Timeout}, words("Settled: no attempt is ready or in flight."))
+	return c.show(e, words("Settled: no attempt is ready or in flight."), map[string]string{"timeout": k.Timeout}, route.ControlSettle)
 }
 
 // movement is a clock that is being moved. Of several accounts, it is that of the first.

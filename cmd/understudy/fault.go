@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // ctlFault lists, adds and clears faults.
@@ -28,9 +30,9 @@ type ctlFault struct {
 func (k *ctlFault) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.Clear:
-		return c.clear(e, "faults", words("No faults."))
+		return c.clear(e, "faults", route.ControlClearFaults)
 	case k.On == "":
-		return c.show(e, http.MethodGet, "faults", nil, tables["faults"])
+		return c.show(e, tables["faults"], nil, route.ControlFaults)
 	}
 	var rules []json.RawMessage
 	if err := c.call(e, http.MethodGet, "faults", nil, nil, &rules); err != nil {
@@ -40,5 +42,5 @@ func (k *ctlFault) Run(e *env, c *CtlCmd) error {
 	if err != nil {
 		return usageError("%w", err)
 	}
-	return c.show(e, http.MethodPut, "faults", append(rules, text), tables["faults"])
+	return c.show(e, tables["faults"], append(rules, text), route.ControlSetFaults)
 }

@@ -186,8 +186,7 @@ func (ctlNoun) Run(e *env, c *CtlCmd, at *kong.Context) error {
 	case har != "":
 		return c.har(e, n, query, har)
 	case id != "":
-		answer, err := c.ask(e, n.get, []string{id}, nil, nil)
-		return c.print(e, answer, err, n.one)
+		return c.show(e, n.one, nil, n.get, id)
 	}
 	answer, err := c.ask(e, n.list, nil, query, nil)
 	if n.id == "" && n.one != "" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // own locks the snapshot file until release or the end of the process, even a crash.
@@ -197,8 +197,7 @@ func (k *ctlLoad) Run(e *env, c *CtlCmd) error {
 		from.whole = info.Size()
 	}
 	stop := e.progress(nil, from.bar)
-	var answer json.RawMessage
-	err = c.call(e, http.MethodPut, "snapshot", nil, io.Reader(from), &answer)
+	answer, err := c.ask(e, route.ControlRestore, nil, nil, io.Reader(from))
 	stop()
 	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
 		return usageError("snapshot load %s: %w", k.File, refused.Err)
