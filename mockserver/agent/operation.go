@@ -104,24 +104,10 @@ func at(value any, keys ...string) any {
 
 // resolve replaces all references in a value of a document.
 func resolve(document schema, value any) any {
-	switch v := value.(type) {
-	case schema:
-		if ref, ok := v["$ref"].(string); ok {
-			return resolve(document, at(document, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))
-		}
-		out := schema{}
-		for name, member := range v {
-			out[name] = resolve(document, member)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, member := range v {
-			out[i] = resolve(document, member)
-		}
-		return out
+	if ref, ok := at(value, "$ref").(string); ok {
+		return resolve(document, at(document, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))
 	}
-	return value
+	return inside(value, func(member any) any { return resolve(document, member) })
 }
 
 // args are the arguments of a call.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -165,23 +166,12 @@ var outputSchema = schema{"type": "object", "required": []string{"result"}, "pro
 
 // plainSchema is a schema without the keywords of this project, which strict clients refuse.
 func plainSchema(value any) any {
-	switch v := value.(type) {
-	case schema:
-		out := schema{}
-		for name, member := range v {
-			if !strings.HasPrefix(name, "x-") {
-				out[name] = plainSchema(member)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = plainSchema(v[i])
-		}
-		return out
+	if object, ok := value.(schema); ok {
+		object = maps.Clone(object)
+		maps.DeleteFunc(object, func(name string, _ any) bool { return strings.HasPrefix(name, "x-") })
+		value = object
 	}
-	return value
+	return inside(value, plainSchema)
 }
 
 // visit is one call of a tool.
@@ -229,7 +219,12 @@ func (v *visit) operate(a args) (answer, error) {
 	if operations()[id].takes["maxBody"] != nil && a["maxBody"] == nil {
 		a["maxBody"] = singleBody
 	}
-	result, err := v.do(id, a, nil, nil)
+	return v.shown(id, a, nil, nil)
+}
+
+// shown calls an operation as do does, and names the view of the page.
+func (v *visit) shown(id string, a args, header http.Header, body []byte) (answer, error) {
+	result, err := v.do(id, a, header, body)
 	return answer{Result: result, Page: v.page(a, result)}, err
 }
 
