@@ -16,13 +16,11 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -102,7 +100,10 @@ func newServer(version string, readOnly bool, configured func(*mcp.CallToolReque
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{}}, // nothing changes during a session
 	})
-	for _, t := range offered(readOnly) {
+	for _, t := range tools() {
+		if readOnly && t.effect != reads {
+			continue
+		}
 		s.AddTool(t.described, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return (&visit{Config: configured(r), ctx: ctx}).call(t, r.Params.Arguments), nil
 		})
@@ -139,20 +140,11 @@ var prompts = []prompt{
 }
 
 func (p prompt) get(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	id := cmp.Or(r.Params.Arguments["id"], "")
+	id := r.Params.Arguments["id"]
 	if id == "" {
 		return nil, fmt.Errorf("argument id: missing: must be the %s", p.takes)
 	}
 	return &mcp.GetPromptResult{Description: p.does, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: fmt.Sprintf(p.text, id)}}}}, nil
-}
-
-// offered are the tools of a session.
-func offered(readOnly bool) []*tool {
-	all := tools()
-	if !readOnly {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(t *tool) bool { return t.effect != reads })
 }
 
 // link is the URL of a view of the page.

@@ -71,10 +71,7 @@ func (v *visit) list(a args) (answer, error) {
 // listPage is the view with a list.
 func (v *visit) listPage(a args) string {
 	if kind := a.text("kind"); kind != "" {
-		if view, ok := views[kind]; ok {
-			kind = view
-		}
-		return v.link(kind)
+		return v.link(cmp.Or(views[kind], kind))
 	}
 	if id := a.text("messageId"); id != "" {
 		return v.link("messages/" + url.PathEscape(id))

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,12 +34,12 @@ const (
 type tool struct {
 	name, does string
 	effect     effect
-	kinds      map[string]string // operations, by the value of the argument kind; "": the only one
-	page       string            // the view of the page, unless the answer or the arguments name an entry
-	leaves     string            // parameters of the operations that are no arguments
-	takes      map[string]any    // schemas of other arguments
-	needs      []string          // required ones
-	run        func(*visit, args) (answer, error)
+	kinds      map[string]string                  // operations, by the value of the argument kind; "": the only one
+	page       string                             // the view of the page, unless the answer or the arguments name an entry
+	leaves     string                             // parameters of the operations that are no arguments
+	takes      map[string]any                     // schemas of other arguments
+	needs      []string                           // required ones
+	run        func(*visit, args) (answer, error) // nil: calls the operation
 
 	described *mcp.Tool
 	checked   *yamlfile.Schema
@@ -116,6 +117,9 @@ func one(operation string) map[string]string { return map[string]string{"": oper
 // tools is the table with the schemas of all arguments. The first session makes it.
 var tools = sync.OnceValue(func() []*tool {
 	for _, t := range table {
+		if t.run == nil {
+			t.run = (*visit).operate
+		}
 		t.describe()
 	}
 	return table
@@ -190,7 +194,7 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 	given, err := t.arguments(text)
 	var said answer
 	if err == nil {
-		said, err = t.runs()(v, given)
+		said, err = t.run(v, given)
 	}
 	said.Warning = v.warning
 	shown := said.text()
@@ -203,14 +207,6 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 		result.StructuredContent = json.RawMessage(shown)
 	}
 	return result
-}
-
-// runs is what the tool does: to call its operation, unless the table says something else.
-func (t *tool) runs() func(*visit, args) (answer, error) {
-	if t.run != nil {
-		return t.run
-	}
-	return (*visit).operate
 }
 
 // operate calls the operation of the tool.
@@ -230,10 +226,7 @@ func (v *visit) shown(id string, a args, header http.Header, body []byte) (answe
 
 // operation is the operation for the argument kind.
 func (t *tool) operation(a args) string {
-	if kind := a.text("kind"); t.kinds[kind] != "" {
-		return t.kinds[kind]
-	}
-	return t.kinds[""]
+	return cmp.Or(t.kinds[a.text("kind")], t.kinds[""])
 }
 
 // arguments decodes and checks arguments. Its error is one line.
