@@ -131,11 +131,11 @@ func (t *tool) describe() {
 	if takes == nil {
 		takes = map[string]any{}
 	}
-	for _, id := range t.kinds {
+	for _, id := range slices.Sorted(maps.Values(t.kinds)) {
 		o := operations()[id]
 		for name, described := range o.takes {
-			if takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) && !strings.HasPrefix(name, strings.ToLower(header.Prefix)) {
-				takes[name] = described
+			if t.takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) && !strings.HasPrefix(name, strings.ToLower(header.Prefix)) {
+				takes[name] = joined(takes[name], described)
 			}
 		}
 		needs = append(slices.Clone(needs), o.needs...)
@@ -160,6 +160,18 @@ func (t *tool) describe() {
 	t.described = &mcp.Tool{Name: t.name, Description: t.does, InputSchema: json.RawMessage(written(plainSchema(input))), OutputSchema: outputSchema, Annotations: &mcp.ToolAnnotations{
 		ReadOnlyHint: t.effect == reads, DestructiveHint: &destructive, OpenWorldHint: &no,
 	}}
+}
+
+// joined is the schema of an argument of two kinds: its values are those of both.
+func joined(one, other any) any {
+	values, listed := at(one, "enum").([]any)
+	more, _ := at(other, "enum").([]any)
+	if !listed {
+		return other
+	}
+	both := maps.Clone(other.(schema))
+	both["enum"] = append(slices.DeleteFunc(slices.Clone(values), func(v any) bool { return slices.Contains(more, v) }), more...)
+	return both
 }
 
 // outputSchema is that of an answer.
