@@ -57,7 +57,7 @@ func (c *CompleteCmd) Run(e *env, all *cli, k *kong.Kong) error {
 		words = []string{""}
 	}
 	typed, last := words[:len(words)-1], words[len(words)-1]
-	for _, line := range candidates(e, all, k.Model.Node, typed, last) {
+	for _, line := range candidates(e, &all.Ctl, k.Model.Node, typed, last) {
 		if strings.HasPrefix(line, last) {
 			if _, err := fmt.Fprintln(e.out, line); err != nil {
 				return err
@@ -76,7 +76,7 @@ func withoutDashes(words []string) []string {
 }
 
 // candidates are the words that may follow typed ones: values of a flag, flags, commands and ids.
-func candidates(e *env, all *cli, node *kong.Node, typed []string, last string) (list []string) {
+func candidates(e *env, c *CtlCmd, node *kong.Node, typed []string, last string) (list []string) {
 	var waits *kong.Flag // a flag before its value
 	arguments := 0
 	for _, word := range typed {
@@ -84,11 +84,11 @@ func candidates(e *env, all *cli, node *kong.Node, typed []string, last string) 
 		name, value, given := strings.Cut(word, "=")
 		switch {
 		case waits != nil:
-			setServer(all, waits.Name, word)
+			setServer(&c.remote, waits.Name, word)
 			waits = nil
 		case strings.HasPrefix(word, "-"):
 			if flag := flagNamed(node, name); flag != nil && given {
-				setServer(all, flag.Name, value)
+				setServer(&c.remote, flag.Name, value)
 			} else if flag != nil && !flag.IsBool() {
 				waits = flag
 			}
@@ -99,7 +99,7 @@ func candidates(e *env, all *cli, node *kong.Node, typed []string, last string) 
 		}
 	}
 	if waits != nil {
-		return append(valuesOf(waits.Value), idsAt(e, all, waits.Tag)...)
+		return append(valuesOf(waits.Value), idsAt(e, c, waits.Tag)...)
 	}
 	if strings.HasPrefix(last, "-") {
 		for _, flags := range node.AllFlags(true) {
@@ -119,9 +119,9 @@ func candidates(e *env, all *cli, node *kong.Node, typed []string, last string) 
 	}
 	if arguments < len(node.Positional) {
 		arg := node.Positional[arguments]
-		list = append(append(list, valuesOf(arg)...), idsAt(e, all, arg.Tag)...)
+		list = append(append(list, valuesOf(arg)...), idsAt(e, c, arg.Tag)...)
 	}
-	return append(list, idsAt(e, all, node.Tag)...)
+	return append(list, idsAt(e, c, node.Tag)...)
 }
 
 // valuesOf are the values of a flag or an argument that has a list of them.
@@ -130,26 +130,26 @@ func valuesOf(v *kong.Value) []string {
 }
 
 // idsAt are the words for a flag, an argument or a command: ids from the running server, and others.
-func idsAt(e *env, all *cli, tag *kong.Tag) []string {
+func idsAt(e *env, c *CtlCmd, tag *kong.Tag) []string {
 	if !tag.Has("ids") {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(e.ctx, completionLimit)
 	defer cancel()
-	return all.Ctl.idsOf(&env{ctx: ctx, out: e.out, err: io.Discard}, tag.Get("ids"))
+	return c.idsOf(&env{ctx: ctx, out: e.out, err: io.Discard}, tag.Get("ids"))
 }
 
 // setServer takes the value of a flag that says which server to ask.
-func setServer(all *cli, flag, value string) {
+func setServer(c *remote, flag, value string) {
 	switch flag {
 	case "url":
-		_ = all.Ctl.URL.UnmarshalText([]byte(value)) // an invalid one is reported by the command
+		_ = c.URL.UnmarshalText([]byte(value)) // an invalid one is reported by the command
 	case "control-token":
-		all.Ctl.Token = value
+		c.Token = value
 	case "account":
-		all.Ctl.Account = value
+		c.Account = value
 	case "ca-file":
-		all.Ctl.CAFile = value
+		c.CAFile = value
 	}
 }
 

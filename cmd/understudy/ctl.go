@@ -30,6 +30,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/saved"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // remote is the control API of a running stand-in.
@@ -166,30 +167,30 @@ type (
 )
 
 // Run prints the health of the stand-in.
-func (*ctlHealth) Run(e *env, c *cli) error {
-	return c.Ctl.show(e, http.MethodGet, "health", nil, words("health"))
+func (*ctlHealth) Run(e *env, c *CtlCmd) error {
+	return c.show(e, words("health"), nil, route.ControlHealth)
 }
 
 // Run resets the stand-in, after a question on a terminal, and keeps an undo point of each
 // account.
-func (k *ctlReset) Run(e *env, c *cli) error {
-	all := struct{ Accounts []string }{[]string{c.Ctl.Account}}
-	if c.Ctl.Account == "*" {
-		if err := c.Ctl.call(e, http.MethodGet, "accounts", nil, nil, &all); err != nil {
+func (k *ctlReset) Run(e *env, c *CtlCmd) error {
+	all := struct{ Accounts []string }{[]string{c.Account}}
+	if c.Account == "*" {
+		if err := c.call(e, http.MethodGet, "accounts", nil, nil, &all); err != nil {
 			return err
 		}
 	}
 	if !k.Yes && command.IsTerminal(e.out) && term.IsTerminal(int(os.Stdin.Fd())) {
-		if err := c.Ctl.confirmReset(e, all.Accounts); err != nil {
+		if err := c.confirmReset(e, all.Accounts); err != nil {
 			return err
 		}
 	}
 	for _, account := range all.Accounts {
-		if err := c.Ctl.keepUndo(e, account, "reset", "account", ""); err != nil {
+		if err := c.keepUndo(e, account, "reset", "account", ""); err != nil {
 			return err
 		}
 	}
-	return c.Ctl.show(e, http.MethodPost, "reset", nil, words("Everything is forgotten, except the configuration."))
+	return c.show(e, words("Everything is forgotten, except the configuration."), nil, route.ControlReset)
 }
 
 // confirmReset says what the accounts forget, and asks for a yes.
@@ -234,7 +235,7 @@ func (c *CtlCmd) keepUndo(e *env, account, label, scope, id string) error {
 }
 
 // Run shows or sets the clock.
-func (k *ctlClock) Run(e *env, c *cli) error {
+func (k *ctlClock) Run(e *env, c *CtlCmd) error {
 	body := map[string]any{}
 	if k.Mode != "" {
 		body["mode"] = k.Mode
@@ -243,33 +244,33 @@ func (k *ctlClock) Run(e *env, c *cli) error {
 		body["correct"] = true
 	}
 	if len(body) == 0 {
-		return c.Ctl.show(e, http.MethodGet, "clock", nil, words("clock"))
+		return c.show(e, words("clock"), nil, route.ControlClock)
 	}
-	return c.Ctl.show(e, http.MethodPut, "clock", body, words("clock"))
+	return c.show(e, words("clock"), body, route.ControlSetClock)
 }
 
 // Run lists the undo points, creates one, or goes back to one.
-func (k *ctlUndo) Run(e *env, c *cli) error {
+func (k *ctlUndo) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.ID != "" && k.Keep != "":
 		return usageError("--keep: must be without the id of a point")
 	case k.Keep != "":
-		return c.Ctl.show(e, http.MethodPost, "undo", map[string]string{"label": k.Keep}, words("Undo point {{.id}} created. `understudy ctl undo {{.id}}` goes back to it."))
+		return c.show(e, words("Undo point {{.id}} created. `understudy ctl undo {{.id}}` goes back to it."), map[string]string{"label": k.Keep}, route.ControlKeepUndo)
 	case k.ID != "":
-		return c.Ctl.show(e, http.MethodPost, "undo/"+url.PathEscape(k.ID), nil, words(`Back at undo point {{.id}}, before "{{plain .label}}".`))
+		return c.show(e, words(`Back at undo point {{.id}}, before "{{plain .label}}".`), nil, route.ControlUndo, k.ID)
 	}
-	return c.Ctl.show(e, http.MethodGet, "undo", nil, tables["undo"])
+	return c.show(e, tables["undo"], nil, route.ControlUndos)
 }
 
 // Run pauses a key, queue or schedule.
-func (k *ctlPause) Run(e *env, c *cli, at *kong.Context) error {
-	return c.Ctl.actOn(e, verbOf(at, k.Kind).Tag, k.Name)
+func (k *ctlPause) Run(e *env, c *CtlCmd, at *kong.Context) error {
+	return c.actOn(e, verbOf(at, k.Kind).Tag, k.Name)
 }
 
 // Run resumes runs, or a key, queue or schedule.
-func (k *ctlResume) Run(e *env, c *cli, at *kong.Context) error {
+func (k *ctlResume) Run(e *env, c *CtlCmd, at *kong.Context) error {
 	if len(k.IDs) == 2 && slices.Contains([]string{"key", "queue", "schedule"}, k.IDs[0]) {
-		return c.Ctl.actOn(e, verbOf(at, k.IDs[0]).Tag, k.IDs[1])
+		return c.actOn(e, verbOf(at, k.IDs[0]).Tag, k.IDs[1])
 	}
 	err := (&ctlVerbs{k.IDs}).Run(e, c, at)
 	if failure, ok := errors.AsType[*command.Failure](err); ok && len(k.IDs) == 1 {
@@ -279,16 +280,16 @@ func (k *ctlResume) Run(e *env, c *cli, at *kong.Context) error {
 }
 
 // Run lists, adds or clears stubs.
-func (k *ctlStub) Run(e *env, c *cli) error {
+func (k *ctlStub) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.File != "" && (k.Clear || k.URL != "" || k.Delay != ""):
 		return usageError("--file: must be used without a URL, --delay and --clear: the file has all stubs")
 	case k.File != "":
 		return k.load(e, c)
 	case k.Clear:
-		return c.Ctl.clear(e, "stubs", words("No stubs."))
+		return c.clear(e, "stubs", route.ControlClearStubs)
 	case k.URL == "":
-		return c.Ctl.show(e, http.MethodGet, "stubs", nil, tables["stub"])
+		return c.show(e, tables["stub"], nil, route.ControlStubs)
 	}
 	if _, err := strconv.Atoi(k.URL); err == nil {
 		return usageError("<url>: invalid value %q: must be a URL, and the statuses come after it", k.URL)
@@ -302,11 +303,11 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 		answer.Delay = cmp.Or(answer.Delay, k.Delay)
 		answers = append(answers, answer)
 	}
-	return c.Ctl.show(e, http.MethodPost, "stubs", stub.Stub{URL: k.URL, Answers: answers}, tables["stub"])
+	return c.show(e, tables["stub"], stub.Stub{URL: k.URL, Answers: answers}, route.ControlAddStub)
 }
 
 // load replaces all stubs by the stubs in a file.
-func (k *ctlStub) load(e *env, c *cli) error {
+func (k *ctlStub) load(e *env, c *CtlCmd) error {
 	text, err := os.ReadFile(k.File)
 	if err != nil {
 		return usageError("--file: %w", err)
@@ -315,16 +316,16 @@ func (k *ctlStub) load(e *env, c *cli) error {
 	if err != nil {
 		return usageError("--file %w", err)
 	}
-	return c.Ctl.show(e, http.MethodPut, "stubs", list, tables["stub"])
+	return c.show(e, tables["stub"], list, route.ControlSetStubs)
 }
 
 // Run lists, sets or clears rewrites.
-func (k *ctlRewrites) Run(e *env, c *cli) error {
+func (k *ctlRewrites) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.clear(e, "rewrites", words("No rewrites."))
+		return c.clear(e, "rewrites", route.ControlClearRewrites)
 	case len(k.Pairs) == 0:
-		return c.Ctl.show(e, http.MethodGet, "rewrites", nil, words("rewrites"))
+		return c.show(e, words("rewrites"), nil, route.ControlRewrites)
 	}
 	m := map[string]string{}
 	for _, pair := range k.Pairs {
@@ -334,21 +335,20 @@ func (k *ctlRewrites) Run(e *env, c *cli) error {
 		}
 		m[from] = to
 	}
-	return c.Ctl.show(e, http.MethodPut, "rewrites", m, words("rewrites"))
+	return c.show(e, words("rewrites"), m, route.ControlSetRewrites)
 }
 
 // clear removes all stubs, faults or rewrites, and keeps an undo point.
-func (c *CtlCmd) clear(e *env, rules string, v view) error {
+func (c *CtlCmd) clear(e *env, rules string, r route.Route) error {
 	if err := c.keepUndo(e, c.Account, "remove all "+rules, "rules", ""); err != nil {
 		return err
 	}
-	return c.show(e, http.MethodDelete, rules, nil, v)
+	return c.show(e, words("No "+rules+"."), nil, r)
 }
 
-// show calls the control API and prints the answer.
-func (c *CtlCmd) show(e *env, method, path string, body any, v view) error {
-	var answer json.RawMessage
-	err := c.call(e, method, path, nil, body, &answer)
+// show calls an operation and prints the answer.
+func (c *CtlCmd) show(e *env, v view, body any, r route.Route, values ...string) error {
+	answer, err := c.ask(e, r, values, nil, body)
 	return c.print(e, answer, err, v)
 }
 

@@ -93,7 +93,7 @@ func readInput(file string) ([]byte, error) {
 }
 
 // Run publishes a message.
-func (k *ctlPublish) Run(e *env, c *cli) error {
+func (k *ctlPublish) Run(e *env, c *CtlCmd) error {
 	body := []byte(k.Body)
 	if k.File != "" {
 		if k.Body != "" {
@@ -117,7 +117,7 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 		header.Add(name, value)
 	}
 	var account struct{ HeaderPrefix string }
-	if err := c.Ctl.describe(e, &account); err != nil {
+	if err := c.describe(e, &account); err != nil {
 		return err
 	}
 	options := map[string]string{"Method": k.Method, "Delay": k.Delay}
@@ -129,28 +129,26 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 			header.Set(account.HeaderPrefix+name, value)
 		}
 	}
-	c.Ctl.header = header
-	answer, err := c.Ctl.ask(e, route.PublishMessage, []string{url.PathEscape(k.Destination)}, nil, body)
-	return c.Ctl.print(e, answer, err, words("published"))
+	c.header = header
+	return c.show(e, words("published"), body, route.PublishMessage, url.PathEscape(k.Destination))
 }
 
 // Run notifies an event.
-func (k *ctlNotify) Run(e *env, c *cli) error {
+func (k *ctlNotify) Run(e *env, c *CtlCmd) error {
 	how, values := route.NotifyEvent, []string{k.Event}
 	if k.RunID != "" {
 		how, values = route.NotifyRun, []string{k.RunID, k.Event}
 	}
-	answer, err := c.Ctl.ask(e, how, values, nil, []byte(k.Data))
-	return c.Ctl.print(e, answer, err, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`))
+	return c.show(e, words(`{{range .}}Woke run {{.workflowRunId}} with message {{.messageId}}.{{"\n"}}{{else}}No run was waiting for it.{{end}}`), []byte(k.Data), how, values...)
 }
 
 // Run does it, and prints the answer.
-func (k *ctlVerb) Run(e *env, c *cli, at *kong.Context) error {
+func (k *ctlVerb) Run(e *env, c *CtlCmd, at *kong.Context) error {
 	tag := at.Selected().Tag
-	if err := c.Ctl.keepUndoOf(e, tag, k.ID); err != nil {
+	if err := c.keepUndoOf(e, tag, k.ID); err != nil {
 		return err
 	}
-	return c.Ctl.actOn(e, tag, k.ID)
+	return c.actOn(e, tag, k.ID)
 }
 
 // keepUndoOf keeps an undo point for a verb that removes something: with the tag undo, its label.
@@ -169,33 +167,33 @@ func (c *CtlCmd) keepUndoOf(e *env, tag *kong.Tag, ids ...string) error {
 }
 
 // Run does it with each id until one is refused, and prints the answers.
-func (k *ctlVerbs) Run(e *env, c *cli, at *kong.Context) error {
+func (k *ctlVerbs) Run(e *env, c *CtlCmd, at *kong.Context) error {
 	if slices.Contains(k.IDs, "") {
 		return usageError("argument id: empty: must have a value")
 	}
 	tag := at.Selected().Tag
-	if err := c.Ctl.keepUndoOf(e, tag, k.IDs...); err != nil {
+	if err := c.keepUndoOf(e, tag, k.IDs...); err != nil {
 		return err
 	}
 	var answers []json.RawMessage
 	var failed error
 	for _, id := range k.IDs {
 		var answer json.RawMessage
-		if answer, failed = c.Ctl.act(e, tag, id); failed != nil {
+		if answer, failed = c.act(e, tag, id); failed != nil {
 			break
 		}
 		answers = append(answers, answer)
-		if c.Ctl.forPeople(e) {
-			if err := c.Ctl.print(e, answer, nil, saying{id, tag.Get("says")}); err != nil {
+		if c.forPeople(e) {
+			if err := c.print(e, answer, nil, saying{id, tag.Get("says")}); err != nil {
 				return err
 			}
 		}
 	}
-	if len(answers) == 0 || c.Ctl.forPeople(e) {
+	if len(answers) == 0 || c.forPeople(e) {
 		return failed
 	}
 	all, err := json.Marshal(answers)
-	return errors.Join(failed, c.Ctl.print(e, all, err, nil))
+	return errors.Join(failed, c.print(e, all, err, nil))
 }
 
 // actOn calls the operation of a verb, and prints the answer.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 type (
@@ -30,7 +30,7 @@ type (
 var clockFlags = strings.NewReplacer("body /by:", "<by>:", "body /timeout:", "--timeout:", "timeout: ", "--timeout: ")
 
 // Run advances the clock. After a second, it prints how far the clock is.
-func (k *ctlAdvance) Run(e *env, c *cli) error {
+func (k *ctlAdvance) Run(e *env, c *CtlCmd) error {
 	body := map[string]any{"by": k.By, "timeout": k.Timeout}
 	if at, ok := strings.CutPrefix(k.By, "to:"); ok {
 		to, err := strconv.ParseInt(at, 10, 64)
@@ -41,25 +41,24 @@ func (k *ctlAdvance) Run(e *env, c *cli) error {
 	} else if k.By == "next" || k.By == "idle" {
 		body = map[string]any{"until": k.By, "timeout": k.Timeout}
 	}
-	c.Ctl.flags = clockFlags
-	m, err := c.Ctl.moved(e, body)
+	c.flags = clockFlags
+	m, err := c.moved(e, body)
 	if err != nil {
 		return err
 	}
 	stop := e.progress(m.reached, m.bar)
-	var answer json.RawMessage
-	err = c.Ctl.call(e, http.MethodPost, "clock/advance", nil, body, &answer)
+	answer, err := c.ask(e, route.ControlAdvance, nil, nil, body)
 	stop()
 	if e.ctx.Err() != nil {
 		return m.interrupted(e)
 	}
-	return c.Ctl.print(e, answer, err, words("advanced"))
+	return c.print(e, answer, err, words("advanced"))
 }
 
 // Run waits until the stand-in has settled.
-func (k *ctlSettle) Run(e *env, c *cli) error {
-	c.Ctl.flags = clockFlags
-	return c.Ctl.show(e, http.MethodPost, "settle", map[string]string{"timeout": k.Timeout}, words("Settled: no attempt is ready or in flight."))
+func (k *ctlSettle) Run(e *env, c *CtlCmd) error {
+	c.flags = clockFlags
+	return c.show(e, words("Settled: no attempt is ready or in flight."), map[string]string{"timeout": k.Timeout}, route.ControlSettle)
 }
 
 // movement is a clock that is being moved. Of several accounts, it is that of the first.

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // ctlFault lists, adds and clears faults.
@@ -25,20 +27,20 @@ type ctlFault struct {
 }
 
 // Run lists, adds or clears the faults of an account.
-func (k *ctlFault) Run(e *env, c *cli) error {
+func (k *ctlFault) Run(e *env, c *CtlCmd) error {
 	switch {
 	case k.Clear:
-		return c.Ctl.clear(e, "faults", words("No faults."))
+		return c.clear(e, "faults", route.ControlClearFaults)
 	case k.On == "":
-		return c.Ctl.show(e, http.MethodGet, "faults", nil, tables["faults"])
+		return c.show(e, tables["faults"], nil, route.ControlFaults)
 	}
 	var rules []json.RawMessage
-	if err := c.Ctl.call(e, http.MethodGet, "faults", nil, nil, &rules); err != nil {
+	if err := c.call(e, http.MethodGet, "faults", nil, nil, &rules); err != nil {
 		return err
 	}
 	text, err := json.Marshal(k)
 	if err != nil {
 		return usageError("%w", err)
 	}
-	return c.Ctl.show(e, http.MethodPut, "faults", append(rules, text), tables["faults"])
+	return c.show(e, tables["faults"], append(rules, text), route.ControlSetFaults)
 }

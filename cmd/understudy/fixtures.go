@@ -12,11 +12,11 @@ type ctlFixture struct {
 }
 
 // Run loads a fixture.
-func (k *ctlFixture) Run(e *env, c *cli) error {
+func (k *ctlFixture) Run(e *env, c *CtlCmd) error {
 	text, err := os.ReadFile(k.File)
 	if err != nil {
 		return usageError("fixture: %w", err)
 	}
-	answer, err := c.Ctl.ask(e, route.ControlFixtures, nil, url.Values{"name": {k.File}}, text)
-	return c.Ctl.print(e, answer, err, words(`Loaded into {{count .accounts "account"}}.`))
+	answer, err := c.ask(e, route.ControlFixtures, nil, url.Values{"name": {k.File}}, text)
+	return c.print(e, answer, err, words(`Loaded into {{count .accounts "account"}}.`))
 }

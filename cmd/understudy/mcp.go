@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"encoding/json"
 	"net/http"
 	"os"
 	"strings"
@@ -27,18 +27,24 @@ type McpCmd struct {
 
 // Run serves one session, until standard input ends. A server may start and stop meanwhile.
 func (c *McpCmd) Run(e *env) error {
-	call := func(ctx context.Context, r agent.Request) (answer agent.Response, err error) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var warned strings.Builder
+		var answer json.RawMessage
 		one, at := c.remote, *e
-		one.Account, one.header, at.ctx, at.err = "", r.Header, ctx, &warned // the query has the account
-		err = one.call(&at, r.Method, r.Path, r.Query, r.Body, &answer.Body)
-		answer.Warning = strings.TrimPrefix(strings.TrimSpace(warned.String()), "understudy: warning: ")
-		return answer, err
-	}
+		r.Header.Del("Authorization")                                                // --control-token has it
+		one.Account, one.header, at.ctx, at.err = "", r.Header, r.Context(), &warned // the query has the account
+		err := one.call(&at, r.Method, strings.TrimPrefix(r.URL.EscapedPath(), "/_understudy/"), r.URL.Query(), r.Body, &answer)
+		w.Header().Set("Understudy-Warning", strings.TrimPrefix(strings.TrimSpace(warned.String()), "understudy: warning: "))
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			answer, _ = json.Marshal(map[string]string{"error": err.Error()}) // a text
+		}
+		_, _ = w.Write(answer) // kept in memory
+	})
 	transport, err := trustingTransport(c.CAFile)
 	if err != nil {
 		return usageError("--ca-file: %w", err)
 	}
 	c.client = &http.Client{Transport: transport}
-	return agent.Serve(e.ctx, agent.Config{API: call, Base: c.URL.base(), Account: c.Account, ReadOnly: c.ReadOnly, Version: mockserver.Version}, os.Stdin, e.out)
+	return agent.Serve(e.ctx, agent.Config{API: api, Base: c.URL.base(), Account: c.Account, ReadOnly: c.ReadOnly, Version: mockserver.Version}, os.Stdin, e.out)
 }

@@ -157,7 +157,7 @@ type (
 )
 
 // Run lists the noun of the command, or shows one.
-func (ctlNoun) Run(e *env, c *cli, at *kong.Context) error {
+func (ctlNoun) Run(e *env, c *CtlCmd, at *kong.Context) error {
 	name, n := nounOf(at.Selected())
 	query, id, err := queryOf(at.Selected())
 	if err != nil {
@@ -182,18 +182,17 @@ func (ctlNoun) Run(e *env, c *cli, at *kong.Context) error {
 	}
 	switch {
 	case follow:
-		return c.Ctl.follow(e, n, query)
+		return c.follow(e, n, query)
 	case har != "":
-		return c.Ctl.har(e, n, query, har)
+		return c.har(e, n, query, har)
 	case id != "":
-		answer, err := c.Ctl.ask(e, n.get, []string{id}, nil, nil)
-		return c.Ctl.print(e, answer, err, n.one)
+		return c.show(e, n.one, nil, n.get, id)
 	}
-	answer, err := c.Ctl.ask(e, n.list, nil, query, nil)
+	answer, err := c.ask(e, n.list, nil, query, nil)
 	if n.id == "" && n.one != "" {
-		return c.Ctl.print(e, answer, err, n.one)
+		return c.print(e, answer, err, n.one)
 	}
-	return c.Ctl.print(e, answer, err, tables[name])
+	return c.print(e, answer, err, tables[name])
 }
 
 // nounOf is the noun of a command, or of the command above it.

@@ -219,16 +219,16 @@ Not replaced: other headers, URLs, labels, ids, queue, group and schedule names,
 }
 
 // Run exports the journal.
-func (k *ctlExport) Run(e *env, c *cli) error {
+func (k *ctlExport) Run(e *env, c *CtlCmd) error {
 	query := url.Values{"bodies": {fmt.Sprint(!k.WithoutBodies)}}
 	if k.File == "" {
-		return c.Ctl.call(e, http.MethodGet, "journal/export", query, nil, e.out)
+		return c.call(e, http.MethodGet, "journal/export", query, nil, e.out)
 	}
-	size, err := c.Ctl.download(e, k.File, "journal/export", query)
+	size, err := c.download(e, k.File, "journal/export", query)
 	if err != nil {
 		return failedAs("journal export", err)
 	}
-	return c.Ctl.done(e, map[string]any{"file": k.File, "bytes": size}, "{{plain .bytes}} bytes written to {{.file}}; replay them with: understudy replay {{sh .file}}")
+	return c.done(e, map[string]any{"file": k.File, "bytes": size}, "{{plain .bytes}} bytes written to {{.file}}; replay them with: understudy replay {{sh .file}}")
 }
 
 // utcTime is a time with its milliseconds, in UTC.

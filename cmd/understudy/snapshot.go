@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // own locks the snapshot file until release or the end of the process, even a crash.
@@ -153,12 +153,12 @@ type (
 )
 
 // Run saves the state.
-func (k *ctlSave) Run(e *env, c *cli) error {
-	size, err := c.Ctl.download(e, k.File, "snapshot", nil)
+func (k *ctlSave) Run(e *env, c *CtlCmd) error {
+	size, err := c.download(e, k.File, "snapshot", nil)
 	if err != nil {
 		return failedAs("snapshot save", err)
 	}
-	return c.Ctl.done(e, map[string]any{"file": k.File, "bytes": size}, "{{plain .bytes}} bytes saved to {{.file}}")
+	return c.done(e, map[string]any{"file": k.File, "bytes": size}, "{{plain .bytes}} bytes saved to {{.file}}")
 }
 
 // download replaces a file by an answer, and shows the progress.
@@ -182,7 +182,7 @@ func failedAs(name string, err error) error {
 }
 
 // Run loads the state.
-func (k *ctlLoad) Run(e *env, c *cli) error {
+func (k *ctlLoad) Run(e *env, c *CtlCmd) error {
 	saved, err := os.Open(k.File)
 	if err != nil {
 		return usageError("snapshot load: %w", err)
@@ -197,11 +197,10 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 		from.whole = info.Size()
 	}
 	stop := e.progress(nil, from.bar)
-	var answer json.RawMessage
-	err = c.Ctl.call(e, http.MethodPut, "snapshot", nil, io.Reader(from), &answer)
+	answer, err := c.ask(e, route.ControlRestore, nil, nil, io.Reader(from))
 	stop()
 	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
 		return usageError("snapshot load %s: %w", k.File, refused.Err)
 	}
-	return c.Ctl.print(e, answer, err, words(`{{range .accounts}}Account {{.id}} loaded: {{.clock}} clock at {{at .now}}.{{"\n"}}{{end -}}Saved at {{at .savedAt}}.`))
+	return c.print(e, answer, err, words(`{{range .accounts}}Account {{.id}} loaded: {{.clock}} clock at {{at .now}}.{{"\n"}}{{end -}}Saved at {{at .savedAt}}.`))
 }

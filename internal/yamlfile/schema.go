@@ -20,8 +20,9 @@ import (
 // Schema is a JSON Schema: compiled for validation, and plain for the texts of errors. Its
 // member x-accepted says in words what a value must be.
 type Schema struct {
-	compiled *jsonschema.Schema
-	plain    any
+	*jsonschema.Schema
+
+	plain any
 }
 
 // NewSchema compiles a JSON Schema (2020-12). formats are the formats of texts that it uses
@@ -42,7 +43,7 @@ func NewSchema(name string, text []byte, formats map[string]func(string) error) 
 	}
 	err := c.AddResource("mem://"+name, bytes.NewReader(text))
 	if err == nil {
-		s.compiled, err = c.Compile("mem://" + name)
+		s.Schema, err = c.Compile("mem://" + name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", name, err)
@@ -68,7 +69,7 @@ func (f *File) CheckJSON(s *Schema, plain []byte) error {
 		return f.Fault(f.Root, "", err.Error())
 	}
 	var breach *jsonschema.ValidationError
-	if err := s.compiled.Validate(value); !errors.As(err, &breach) {
+	if err := s.Validate(value); !errors.As(err, &breach) {
 		return err
 	}
 	return f.fault(s, f.first(breach))
@@ -118,16 +119,14 @@ func instance(e *jsonschema.ValidationError) string {
 func (f *File) fault(s *Schema, breach *jsonschema.ValidationError) error {
 	pointer := instance(breach)
 	node, key := f.At(pointer), Dotted(pointer)
-	_, location, _ := strings.Cut(breach.AbsoluteKeywordLocation, "#")
-	parent, keyword := location[:strings.LastIndex(location, "/")], location[strings.LastIndex(location, "/")+1:]
-	rules := s.at(parent)
+	rules := s.Violated(breach)
 	switch {
-	case keyword == "additionalProperties":
+	case strings.HasSuffix(breach.KeywordLocation, "/additionalProperties"):
 		known, _ := rules["properties"].(map[string]any)
 		return f.unknown(pointer, slices.Sorted(maps.Keys(known)))
-	case keyword == "enum" && strings.HasSuffix(parent, "/propertyNames"):
+	case strings.HasSuffix(breach.KeywordLocation, nameEnum):
 		return f.unknown(pointer, texts(rules["enum"]))
-	case keyword == "required":
+	case strings.HasSuffix(breach.KeywordLocation, "/required"):
 		for _, name := range texts(rules["required"]) {
 			if Child(node, name) == nil {
 				return f.Fault(node, Dotted(pointer+"/"+jsonpointer.Escape(name)), "missing: "+mustBe(s.property(rules, name), "must be set"))
@@ -147,13 +146,13 @@ func (f *File) fault(s *Schema, breach *jsonschema.ValidationError) error {
 
 // unknown reports the first unknown key of a mapping, and suggests a similar one.
 func (f *File) unknown(pointer string, known []string) error {
-	node := f.At(pointer)
+	node, text := f.At(pointer), "unknown key: must be one of "+strings.Join(known, ", ")
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if name := node.Content[i]; !slices.Contains(known, name.Value) && name.Tag != "!!merge" {
-			return f.Fault(name, Dotted(pointer+"/"+jsonpointer.Escape(name.Value)), "unknown key: must be one of "+strings.Join(known, ", ")+similar.DidYouMean(name.Value, known))
+			return f.Fault(name, Dotted(pointer+"/"+jsonpointer.Escape(name.Value)), text+similar.DidYouMean(name.Value, known))
 		}
 	}
-	return f.Fault(node, Dotted(pointer), "unknown key: must be one of "+strings.Join(known, ", "))
+	return f.Fault(node, Dotted(pointer), text)
 }
 
 // property returns the rules for a key of a mapping.
@@ -161,21 +160,25 @@ func (s *Schema) property(rules map[string]any, name string) map[string]any {
 	properties, _ := rules["properties"].(map[string]any)
 	object, _ := properties[name].(map[string]any)
 	if ref, ok := object["$ref"].(string); ok && object["x-accepted"] == nil {
-		return s.at(strings.TrimPrefix(ref, "#"))
+		return s.at(ref)
 	}
 	return object
 }
 
-// at returns the object of the schema at a JSON pointer.
+// Violated returns the object of the schema with the rule of a violation.
+func (s *Schema) Violated(breach *jsonschema.ValidationError) map[string]any {
+	location := breach.AbsoluteKeywordLocation
+	return s.at(location[:strings.LastIndex(location, "/")])
+}
+
+// at returns the object of the schema at a location: a JSON pointer after #. It returns nil for none.
 func (s *Schema) at(location string) map[string]any {
-	pointer, err := jsonpointer.New(location)
+	_, text, _ := strings.Cut(location, "#")
+	pointer, err := jsonpointer.New(text)
 	if err != nil {
 		return nil
 	}
-	rules, _, err := pointer.Get(s.plain)
-	if err != nil {
-		return nil
-	}
+	rules, _, _ := pointer.Get(s.plain) // nil for an error
 	object, _ := rules.(map[string]any)
 	return object
 }

@@ -16,13 +16,11 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,11 +30,12 @@ import (
 
 // Config is what a session can reach.
 type Config struct {
-	API      API
-	Base     string // URL of the server, for links to the page
-	Account  string // "": the first one
-	ReadOnly bool   // only tools that change nothing
-	Version  string
+	API        http.Handler // the control API
+	Credential string       // for it: the Authorization header
+	Base       string       // URL of the server, for links to the page
+	Account    string       // "": the first one
+	ReadOnly   bool         // only tools that change nothing
+	Version    string
 }
 
 // instructions are what a model reads before it sees the tools.
@@ -60,7 +59,7 @@ const (
 func Handler(version string, api http.Handler) http.Handler {
 	configured := func(r *mcp.CallToolRequest) *Config {
 		h := r.Extra.Header
-		return &Config{API: within(api, h.Get("Authorization")), Base: h.Get(baseHeader), Account: h.Get(accountHeader)}
+		return &Config{API: api, Credential: h.Get("Authorization"), Base: h.Get(baseHeader), Account: h.Get(accountHeader)}
 	}
 	all := sync.OnceValue(func() *mcp.Server { return newServer(version, false, configured) })
 	reading := sync.OnceValue(func() *mcp.Server { return newServer(version, true, configured) })
@@ -101,7 +100,10 @@ func newServer(version string, readOnly bool, configured func(*mcp.CallToolReque
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{}}, // nothing changes during a session
 	})
-	for _, t := range offered(readOnly) {
+	for _, t := range tools() {
+		if readOnly && t.effect != reads {
+			continue
+		}
 		s.AddTool(t.described, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return (&visit{Config: configured(r), ctx: ctx}).call(t, r.Params.Arguments), nil
 		})
@@ -138,20 +140,11 @@ var prompts = []prompt{
 }
 
 func (p prompt) get(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	id := cmp.Or(r.Params.Arguments["id"], "")
+	id := r.Params.Arguments["id"]
 	if id == "" {
 		return nil, fmt.Errorf("argument id: missing: must be the %s", p.takes)
 	}
 	return &mcp.GetPromptResult{Description: p.does, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: fmt.Sprintf(p.text, id)}}}}, nil
-}
-
-// offered are the tools of a session.
-func offered(readOnly bool) []*tool {
-	all := tools()
-	if !readOnly {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(t *tool) bool { return t.effect != reads })
 }
 
 // link is the URL of a view of the page.

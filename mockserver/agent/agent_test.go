@@ -284,6 +284,24 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
+// TestEachKindOfAListIsSortedByItsOwnMembers checks that the argument sort has the values of all kinds.
+func TestEachKindOfAListIsSortedByItsOwnMembers(t *testing.T) {
+	t.Parallel()
+	_, s := connect(t, "")
+	for kind, member := range map[string]string{"dlq": "-failedAt", "messages": "bytes", "runs": "-workflowRunId"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			got := s.call("list", `{"kind":"`+kind+`","sort":"`+member+`"}`)
+			expect.True(t, "it is sorted: "+got.text, !got.failed)
+		})
+	}
+	t.Run("a member of another kind", func(t *testing.T) {
+		t.Parallel()
+		got := s.call("list", `{"kind":"dlq","sort":"bytes"}`)
+		expect.Contains(t, "error", got.text, "must be one of attempts, cause, dlqId")
+	})
+}
+
 // TestToolsForAWaitingRun checks that why names the tools that end a wait, as a model calls them.
 func TestToolsForAWaitingRun(t *testing.T) {
 	t.Parallel()

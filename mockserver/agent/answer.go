@@ -59,17 +59,25 @@ func shortened(value any, text, list int) any {
 		return cut(v, text)
 	case []any:
 		if len(v) > list {
-			v = slices.Concat(v[:list/2], []any{fmt.Sprintf("... %d more ...", len(v)-list)}, v[len(v)-list/2:])
+			value = slices.Concat(v[:list/2], []any{fmt.Sprintf("... %d more ...", len(v)-list)}, v[len(v)-list/2:])
 		}
+	}
+	return inside(value, func(member any) any { return shortened(member, text, list) })
+}
+
+// inside is a value whose entries or members are replaced.
+func inside(value any, by func(any) any) any {
+	switch v := value.(type) {
+	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = shortened(v[i], text, list)
+			out[i] = by(v[i])
 		}
 		return out
 	case map[string]any:
 		out := map[string]any{}
 		for name, member := range v {
-			out[name] = shortened(member, text, list)
+			out[name] = by(member)
 		}
 		return out
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,47 +17,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
-
-// Request is a call of the control API.
-type Request struct {
-	Method string
-	Path   string // below /_understudy/, escaped
-	Query  url.Values
-	Header http.Header
-	Body   []byte
-}
-
-// Response is the answer to a call: its JSON, and what the server warns of.
-type Response struct {
-	Body    json.RawMessage
-	Warning string
-}
-
-// API makes a call. Its error has the text of the refusal.
-type API func(context.Context, Request) (Response, error)
-
-// within calls a handler of the control API in the same process, with the credential of a request
-// that was admitted.
-func within(handler http.Handler, credential string) API {
-	return func(ctx context.Context, r Request) (said Response, err error) {
-		asked, err := http.NewRequestWithContext(ctx, r.Method, "/_understudy/"+r.Path+"?"+r.Query.Encode(), bytes.NewReader(r.Body))
-		if err != nil {
-			return said, err
-		}
-		maps.Copy(asked.Header, r.Header)
-		answer, err := recorder.Call(handler, asked, credential)
-		if err != nil {
-			return said, err
-		}
-		for name, values := range answer.Header() {
-			if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
-				said.Warning = strings.Join(values, "; ")
-			}
-		}
-		said.Body = answer.Body.Bytes()
-		return said, nil
-	}
-}
 
 // schema is a JSON Schema.
 type schema = map[string]any
@@ -146,24 +104,10 @@ func at(value any, keys ...string) any {
 
 // resolve replaces all references in a value of a document.
 func resolve(document schema, value any) any {
-	switch v := value.(type) {
-	case schema:
-		if ref, ok := v["$ref"].(string); ok {
-			return resolve(document, at(document, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))
-		}
-		out := schema{}
-		for name, member := range v {
-			out[name] = resolve(document, member)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, member := range v {
-			out[i] = resolve(document, member)
-		}
-		return out
+	if ref, ok := at(value, "$ref").(string); ok {
+		return resolve(document, at(document, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))
 	}
-	return value
+	return inside(value, func(member any) any { return resolve(document, member) })
 }
 
 // args are the arguments of a call.
@@ -185,12 +129,11 @@ func (a args) text(name string) string {
 	}
 }
 
-// do calls an operation with arguments. header and body are those of a request that has more than
-// the document describes.
+// do calls an operation with arguments, and masks the answer as the page does. header and body are
+// those of a request that has more than the document describes.
 func (v *visit) do(id string, a args, header http.Header, body []byte) (any, error) {
 	o := operations()[id]
-	r := Request{Method: o.route.Method(), Query: url.Values{}, Header: header, Body: body}
-	members, values := schema{}, []string{}
+	query, members, values := url.Values{}, schema{}, []string{}
 	for _, part := range strings.Split(string(o.route), "{")[1:] {
 		name, _, _ := strings.Cut(part, "}")
 		value := a.text(name)
@@ -203,43 +146,48 @@ func (v *visit) do(id string, a args, header http.Header, body []byte) (any, err
 		switch value := a[name]; {
 		case value == nil:
 		case in == "query":
-			r.Query.Set(name, a.text(name))
+			query.Set(name, a.text(name))
 		case in == "body":
 			members[name] = value
 		}
 	}
 	if body == nil && slices.Contains(slices.Collect(maps.Values(o.in)), "body") {
-		r.Body, _ = json.Marshal(members) // decoded from JSON
-		r.Header = http.Header{"Content-Type": {"application/json"}}
+		body, _ = json.Marshal(members) // decoded from JSON
+		header = http.Header{"Content-Type": {"application/json"}}
 	}
-	r.Path = strings.TrimPrefix(o.route.Path(values...), "/_understudy/")
+	path := o.route.Path(values...)
 	if o.Area != "control_url" {
 		account, err := v.account()
 		if err != nil {
 			return nil, err
 		}
-		r.Path = "as/" + url.PathEscape(account) + o.route.Path(values...)
+		path = "/_understudy/as/" + url.PathEscape(account) + path
 	} else if v.Account != "" {
-		r.Query.Set("account", v.Account)
+		query.Set("account", v.Account)
 	}
-	return v.send(r)
-}
-
-// send makes a call, and masks the answer as the page does.
-func (v *visit) send(r Request) (any, error) {
-	said, err := v.API(v.ctx, r)
+	asked, err := http.NewRequestWithContext(v.ctx, o.route.Method(), path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	v.warning = said.Warning
-	if len(bytes.TrimSpace(said.Body)) == 0 {
+	maps.Copy(asked.Header, header)
+	said, err := recorder.Call(v.API, asked, v.Credential)
+	if err != nil {
+		return nil, err
+	}
+	v.warning = ""
+	for name, values := range said.Header() {
+		if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
+			v.warning = strings.Join(values, "; ")
+		}
+	}
+	if len(bytes.TrimSpace(said.Body.Bytes())) == 0 {
 		return schema{}, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(mask.JSON(said.Body)))
+	decoder := json.NewDecoder(bytes.NewReader(mask.JSON(said.Body.Bytes())))
 	decoder.UseNumber()
 	var answer any
 	if err := decoder.Decode(&answer); err != nil {
-		return nil, fmt.Errorf("%s: the answer is not JSON: %w", r.Path, err)
+		return nil, fmt.Errorf("%s: the answer is not JSON: %w", id, err)
 	}
 	addDates(answer)
 	return answer, nil

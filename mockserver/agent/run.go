@@ -71,10 +71,7 @@ func (v *visit) list(a args) (answer, error) {
 // listPage is the view with a list.
 func (v *visit) listPage(a args) string {
 	if kind := a.text("kind"); kind != "" {
-		if view, ok := views[kind]; ok {
-			kind = view
-		}
-		return v.link(kind)
+		return v.link(cmp.Or(views[kind], kind))
 	}
 	if id := a.text("messageId"); id != "" {
 		return v.link("messages/" + url.PathEscape(id))
@@ -182,7 +179,7 @@ func (v *visit) publish(a args) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	settings, err := v.send(Request{Method: http.MethodGet, Path: "accounts/" + url.PathEscape(account)})
+	settings, err := v.do("controlAccount", args{"id": account}, nil, nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -204,8 +201,7 @@ func (v *visit) publish(a args) (answer, error) {
 			return answer{}, fmt.Errorf("argument %s.%s: invalid value %q: must be one line, with a name without spaces", group, name, fmt.Sprint(value))
 		}
 	}
-	result, err := v.do(v.tool.operation(a), a, header, body)
-	return answer{Result: result, Page: v.page(nil, result)}, err
+	return v.shown(v.tool.operation(a), a, header, body)
 }
 
 // bodyOf is the body of a message, and its content type: a text as it is, anything else as JSON.
@@ -228,8 +224,7 @@ func (v *visit) notify(a args) (answer, error) {
 	if a["workflowRunId"] != nil {
 		operation = "notifyRun"
 	}
-	result, err := v.do(operation, a, http.Header{"Content-Type": {kind}}, body)
-	return answer{Result: result, Page: v.page(a, result)}, err
+	return v.shown(operation, a, http.Header{"Content-Type": {kind}}, body)
 }
 
 // repeats restarts or resumes a run, which may be named by its own id.
@@ -258,9 +253,7 @@ func (v *visit) cancel(a args) (answer, error) {
 	if strings.HasPrefix(a.text("id"), "wfr_") {
 		operation, name = "endWorkflowRun", "workflowRunId"
 	}
-	a = args{name: a["id"]}
-	result, err := v.do(operation, a, nil, nil)
-	return answer{Result: result, Page: v.page(a, result)}, err
+	return v.shown(operation, args{name: a["id"]}, nil, nil)
 }
 
 // fault adds a fault after the others.
@@ -270,8 +263,7 @@ func (v *visit) fault(a args) (answer, error) {
 		return answer{}, err
 	}
 	list, _ := all.([]any)
-	result, err := v.do("controlSetFaults", nil, http.Header{"Content-Type": {"application/json"}}, []byte(written(append(list, maps.Clone(a)))))
-	return answer{Result: result, Page: v.link(v.tool.page)}, err
+	return v.shown("controlSetFaults", nil, http.Header{"Content-Type": {"application/json"}}, []byte(written(append(list, maps.Clone(a)))))
 }
 
 // docsSearch searches the documentation.

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,12 +34,12 @@ const (
 type tool struct {
 	name, does string
 	effect     effect
-	kinds      map[string]string // operations, by the value of the argument kind; "": the only one
-	page       string            // the view of the page, unless the answer or the arguments name an entry
-	leaves     string            // parameters of the operations that are no arguments
-	takes      map[string]any    // schemas of other arguments
-	needs      []string          // required ones
-	run        func(*visit, args) (answer, error)
+	kinds      map[string]string                  // operations, by the value of the argument kind; "": the only one
+	page       string                             // the view of the page, unless the answer or the arguments name an entry
+	leaves     string                             // parameters of the operations that are no arguments
+	takes      map[string]any                     // schemas of other arguments
+	needs      []string                           // required ones
+	run        func(*visit, args) (answer, error) // nil: calls the operation
 
 	described *mcp.Tool
 	checked   *yamlfile.Schema
@@ -115,6 +117,9 @@ func one(operation string) map[string]string { return map[string]string{"": oper
 // tools is the table with the schemas of all arguments. The first session makes it.
 var tools = sync.OnceValue(func() []*tool {
 	for _, t := range table {
+		if t.run == nil {
+			t.run = (*visit).operate
+		}
 		t.describe()
 	}
 	return table
@@ -126,11 +131,11 @@ func (t *tool) describe() {
 	if takes == nil {
 		takes = map[string]any{}
 	}
-	for _, id := range t.kinds {
+	for _, id := range slices.Sorted(maps.Values(t.kinds)) {
 		o := operations()[id]
 		for name, described := range o.takes {
-			if takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) && !strings.HasPrefix(name, strings.ToLower(header.Prefix)) {
-				takes[name] = described
+			if t.takes[name] == nil && !slices.Contains(strings.Fields(t.leaves), name) && !strings.HasPrefix(name, strings.ToLower(header.Prefix)) {
+				takes[name] = joined(takes[name], described)
 			}
 		}
 		needs = append(slices.Clone(needs), o.needs...)
@@ -157,6 +162,18 @@ func (t *tool) describe() {
 	}}
 }
 
+// joined is the schema of an argument of two kinds: its values are those of both.
+func joined(one, other any) any {
+	values, listed := at(one, "enum").([]any)
+	more, _ := at(other, "enum").([]any)
+	if !listed {
+		return other
+	}
+	both := maps.Clone(other.(schema))
+	both["enum"] = append(slices.DeleteFunc(slices.Clone(values), func(v any) bool { return slices.Contains(more, v) }), more...)
+	return both
+}
+
 // outputSchema is that of an answer.
 var outputSchema = schema{"type": "object", "required": []string{"result"}, "properties": schema{
 	"result": schema{"description": "the answer of the control API, or a part of it"}, "page": text("address of the view that shows it"), "warning": text("warning of the server"),
@@ -165,23 +182,12 @@ var outputSchema = schema{"type": "object", "required": []string{"result"}, "pro
 
 // plainSchema is a schema without the keywords of this project, which strict clients refuse.
 func plainSchema(value any) any {
-	switch v := value.(type) {
-	case schema:
-		out := schema{}
-		for name, member := range v {
-			if !strings.HasPrefix(name, "x-") {
-				out[name] = plainSchema(member)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = plainSchema(v[i])
-		}
-		return out
+	if object, ok := value.(schema); ok {
+		object = maps.Clone(object)
+		maps.DeleteFunc(object, func(name string, _ any) bool { return strings.HasPrefix(name, "x-") })
+		value = object
 	}
-	return value
+	return inside(value, plainSchema)
 }
 
 // visit is one call of a tool.
@@ -200,7 +206,7 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 	given, err := t.arguments(text)
 	var said answer
 	if err == nil {
-		said, err = t.runs()(v, given)
+		said, err = t.run(v, given)
 	}
 	said.Warning = v.warning
 	shown := said.text()
@@ -215,30 +221,24 @@ func (v *visit) call(t *tool, text json.RawMessage) *mcp.CallToolResult {
 	return result
 }
 
-// runs is what the tool does: to call its operation, unless the table says something else.
-func (t *tool) runs() func(*visit, args) (answer, error) {
-	if t.run != nil {
-		return t.run
-	}
-	return (*visit).operate
-}
-
 // operate calls the operation of the tool.
 func (v *visit) operate(a args) (answer, error) {
 	id := v.tool.operation(a)
 	if operations()[id].takes["maxBody"] != nil && a["maxBody"] == nil {
 		a["maxBody"] = singleBody
 	}
-	result, err := v.do(id, a, nil, nil)
+	return v.shown(id, a, nil, nil)
+}
+
+// shown calls an operation as do does, and names the view of the page.
+func (v *visit) shown(id string, a args, header http.Header, body []byte) (answer, error) {
+	result, err := v.do(id, a, header, body)
 	return answer{Result: result, Page: v.page(a, result)}, err
 }
 
 // operation is the operation for the argument kind.
 func (t *tool) operation(a args) string {
-	if kind := a.text("kind"); t.kinds[kind] != "" {
-		return t.kinds[kind]
-	}
-	return t.kinds[""]
+	return cmp.Or(t.kinds[a.text("kind")], t.kinds[""])
 }
 
 // arguments decodes and checks arguments. Its error is one line.

@@ -9,14 +9,15 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/go-openapi/jsonpointer"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
 	"github.com/understudy-mock/understudy/internal/jsonsyntax"
+	"github.com/understudy-mock/understudy/internal/yamlfile"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -54,36 +55,12 @@ func (i *Invalid) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// pluginSchema is the schema, compiled for validation and plain for error texts.
-type pluginSchema struct {
-	compiled *jsonschema.Schema
-	plain    map[string]any
-}
-
-var loadSchema = sync.OnceValues(func() (pluginSchema, error) {
-	var s pluginSchema
-	if err := json.Unmarshal(spec.PluginSchema, &s.plain); err != nil {
-		return s, err
-	}
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	c.AssertFormat = true
-	c.Formats["window"] = isWindow
-	err := c.AddResource("mem://plugin.schema.json", bytes.NewReader(spec.PluginSchema))
-	if err == nil {
-		s.compiled, err = c.Compile("mem://plugin.schema.json")
-	}
-	return s, err
+var loadSchema = sync.OnceValues(func() (*yamlfile.Schema, error) {
+	return yamlfile.NewSchema("plugin.schema.json", spec.PluginSchema, map[string]func(string) error{"window": func(text string) error {
+		_, err := ratelimit.ParseWindow(text)
+		return err
+	}})
 })
-
-func isWindow(v any) bool {
-	text, ok := v.(string)
-	if !ok {
-		return true // the schema already refuses the type
-	}
-	_, err := ratelimit.ParseWindow(text)
-	return err == nil
-}
 
 // check validates the text of a configuration with the schema, and with the rules
 // that a schema cannot express.
@@ -103,8 +80,8 @@ func check(text []byte) error {
 	}
 	var problems []Problem
 	var breach *jsonschema.ValidationError
-	if err := s.compiled.Validate(document); errors.As(err, &breach) {
-		problems = s.problems(document, breach)
+	if err := s.Validate(document); errors.As(err, &breach) {
+		problems = problemsOf(s, document, breach)
 	} else if err != nil {
 		return err
 	}
@@ -127,56 +104,37 @@ func syntax(text []byte, err error) error {
 	return errors.New("rate-limit configuration: " + jsonsyntax.Explain(text, err))
 }
 
-// problems converts the leaves of a validation error into problems.
-func (s pluginSchema) problems(document any, e *jsonschema.ValidationError) (out []Problem) {
-	if len(e.Causes) > 0 {
-		for _, cause := range e.Causes {
-			out = append(out, s.problems(document, cause)...)
-		}
+// problemsOf converts the leaves of a validation error into problems.
+func problemsOf(s *yamlfile.Schema, document any, e *jsonschema.ValidationError) (out []Problem) {
+	for _, cause := range e.Causes {
+		out = append(out, problemsOf(s, document, cause)...)
+	}
+	pointer, err := jsonpointer.New(e.InstanceLocation)
+	if err != nil || len(e.Causes) > 0 {
 		return out
 	}
-	pointer := strings.Split(strings.TrimPrefix(e.InstanceLocation, "/"), "/")
-	if e.InstanceLocation == "" {
-		pointer = nil
-	}
-	value, rules := walk(document, s.plain, pointer)
+	value, _, _ := pointer.Get(document) // the validator has found it
+	rules := s.Violated(e)
 	keys, _ := rules["properties"].(map[string]any)
 	object, _ := value.(map[string]any)
+	within := func(name string) string { return yamlfile.Dotted(e.InstanceLocation + "/" + jsonpointer.Escape(name)) }
 	switch {
 	case strings.HasSuffix(e.KeywordLocation, "/required"):
 		for _, name := range rules["required"].([]any) {
 			if _, ok := object[name.(string)]; !ok {
-				out = append(out, Problem{Key: keyPath(append(pointer, name.(string))), Fault: "missing", Accepted: accepted(keys[name.(string)])})
+				out = append(out, Problem{Key: within(name.(string)), Fault: "missing", Accepted: accepted(keys[name.(string)])})
 			}
 		}
 	case strings.HasSuffix(e.KeywordLocation, "/additionalProperties"):
 		for name := range object {
 			if keys[name] == nil {
-				known := slices.Sorted(maps.Keys(keys))
-				out = append(out, Problem{Key: keyPath(append(pointer, name)), Fault: "unknown key", Accepted: "one of " + strings.Join(known, ", ")})
+				out = append(out, Problem{Key: within(name), Fault: "unknown key", Accepted: "one of " + strings.Join(slices.Sorted(maps.Keys(keys)), ", ")})
 			}
 		}
 	default:
-		out = append(out, Problem{Key: keyPath(pointer), Value: shown(value), Fault: hint(value, rules), Accepted: accepted(rules)})
+		out = append(out, Problem{Key: cmp.Or(yamlfile.Dotted(e.InstanceLocation), "configuration"), Value: shown(value), Fault: hint(value, rules), Accepted: accepted(rules)})
 	}
 	return out
-}
-
-// walk follows a JSON pointer through the document and the schema in parallel.
-func walk(value any, rules map[string]any, pointer []string) (any, map[string]any) {
-	for _, name := range pointer {
-		switch v := value.(type) {
-		case map[string]any:
-			keys, _ := rules["properties"].(map[string]any)
-			value = v[name]
-			rules, _ = keys[name].(map[string]any)
-		case []any:
-			i, _ := strconv.Atoi(name) // the pointer comes from the validator
-			value = v[i]
-			rules, _ = rules["items"].(map[string]any)
-		}
-	}
-	return value, rules
 }
 
 func accepted(rules any) string {
@@ -200,22 +158,6 @@ func hint(value any, rules map[string]any) string {
 
 func letters(text string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(text))
-}
-
-// keyPath writes a JSON pointer in the syntax of code: strategy[0].limiter.
-func keyPath(pointer []string) string {
-	if len(pointer) == 0 {
-		return "configuration"
-	}
-	var path strings.Builder
-	for _, name := range pointer {
-		if _, err := strconv.Atoi(name); err == nil {
-			path.WriteString("[" + name + "]")
-		} else {
-			path.WriteString("." + name)
-		}
-	}
-	return strings.TrimPrefix(path.String(), ".")
 }
 
 // shown is a value as JSON, shortened.
