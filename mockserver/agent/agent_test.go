@@ -310,9 +310,15 @@ func TestToolsForAWaitingRun(t *testing.T) {
 	why := s.ok("why", `{"id":"wfr_1"}`)
 	expect.Equal(t, "tool that sends the event", why.at("next", 0, "tool")+" "+why.at("next", 0, "arguments", "eventId")+" "+why.at("next", 0, "arguments", "workflowRunId"), "notify paid wfr_1")
 	expect.Equal(t, "tool that ends the wait", why.at("next", 1, "tool")+" "+why.at("next", 1, "arguments", "by"), "advance 24h")
-	if size := len(s.ok("get", `{"id":"wfr_1"}`).text); size > 6000 {
-		t.Errorf("size of the run: got %d, want at most 6000 bytes", size)
+	expect.NoError(t, u.Load(mockserver.Fixture{Name: "long.yaml", Text: []byte("runs: [{id: wfr_2, url: https://app.test/flow, state: RUN_STARTED, steps: [" + strings.Repeat("{name: a step of a long run, out: {order: 7}}, ", 120) + "], waits: [{event: paid, timeout: 1d}]}]")}))
+	for _, id := range []string{"wfr_1", "wfr_2"} {
+		got := s.ok("get", `{"id":"`+id+`"}`)
+		if size := len(got.text); size > 6000 {
+			t.Errorf("size of the run: got %d, want at most 6000 bytes", size)
+		}
+		expect.Contains(t, "the steps that are shown", got.text, `"waitEventId":"paid"`)
 	}
+	expect.Contains(t, "what a long run leaves out", s.ok("get", `{"id":"wfr_2"}`).text, "events=true shows more of a run")
 }
 
 // TestWarning checks that a model reads what the server warns of, and that states have either case.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 const (
 	maxAnswer  = 20_000 // bytes of the text of an answer
+	maxRun     = 6_000  // of a run without its events
 	rows       = 20     // entries of a list, unless count says otherwise
 	listBody   = 300    // bytes of each body in a list
 	singleBody = 4_000  // bytes of each body in everything about one thing
@@ -22,19 +24,21 @@ type answer struct {
 	Warning string `json:"warning,omitempty"` // of the server, such as an option that it does not know
 	Cursor  string `json:"cursor,omitempty"`  // continues a list or a text
 	Cut     string `json:"cut,omitempty"`     // what was left out, and how to see it
+
+	most int // bytes; 0: maxAnswer
 }
 
-// text is the answer as text of at most maxAnswer bytes: long strings are cut before long lists.
+// text is the answer as text of a bounded size: long strings are cut before long lists.
 func (a answer) text() string {
-	full := written(a)
-	if len(full) <= maxAnswer {
+	full, most := written(a), cmp.Or(a.most, maxAnswer)
+	if len(full) <= most {
 		return full
 	}
 	whole := a.Result
-	a.Cut = "long texts and lists are shortened; body reads a whole body in parts, list and deliveries read lists in parts"
+	a.Cut = "long texts and lists are shortened; body reads a whole body in parts, list and deliveries read lists in parts, and events=true shows more of a run"
 	for _, limit := range []struct{ text, list int }{{2000, 1 << 30}, {500, 1 << 30}, {500, 50}, {200, 20}, {100, 8}, {50, 2}} {
 		a.Result = shortened(whole, limit.text, limit.list)
-		if text := written(a); len(text) <= maxAnswer {
+		if text := written(a); len(text) <= most {
 			return text
 		}
 	}

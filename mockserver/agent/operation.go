@@ -203,6 +203,9 @@ func addDates(value any) {
 	case map[string]any:
 		for name, one := range maps.Clone(v) {
 			n, _ := one.(json.Number)
+			if name == "deadline" && len(n) == 10 { // of a notified run, in seconds
+				n += "000"
+			}
 			if ms, err := n.Int64(); err == nil && len(n) == 13 {
 				v[name+"ISO"] = time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 			}

@@ -114,12 +114,14 @@ func (v *visit) get(a args) (answer, error) {
 			if strings.HasSuffix(k.view, "/") {
 				k.view += url.PathEscape(id)
 			}
+			most := maxAnswer
 			if run, _ := at(result, "run").(map[string]any); run != nil && a["events"] != true {
+				most = maxRun
 				delete(run, "steps") // spans has them as well
 				delete(result.(map[string]any), "events")
 			}
 			nameTools(result, id)
-			return answer{Result: result, Page: v.link(k.view)}, nil
+			return answer{Result: result, Page: v.link(k.view), most: most}, nil
 		}
 		if k == kinds[0] && !strings.Contains(err.Error(), "not found") { // such as a server that does not answer
 			return answer{}, err
