@@ -29,6 +29,7 @@ func Script(dir string) testscript.Params {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey] = &running{}
+			e.Vars = append(e.Vars, freePort)
 			return nil
 		},
 	}
