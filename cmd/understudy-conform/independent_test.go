@@ -117,11 +117,9 @@ func conformAgainst(t *testing.T, binary, targetFile string, flags ...string) (i
 // each switch. MUTANTS=full tries every switch alone, and slow runs.
 func TestIndependent(t *testing.T) {
 	t.Parallel()
-	effort.Unraced(t, "it looks for verdicts, not for races")
-	programs.Need(t, "the suite is NOT tried against the independent server", "python3")
-	binary := build(t)
-	variants := [][]string{{}, {"--all"}}
+	variants := [][]string{{}}
 	if os.Getenv("MUTANTS") == "full" {
+		programs.Need(t, "the suite is NOT tried against the independent server", "python3")
 		list, err := exec.CommandContext(t.Context(), "python3", "-B", independent, "--list").Output()
 		if err != nil {
 			t.Fatal(err)
@@ -131,9 +129,26 @@ func TestIndependent(t *testing.T) {
 		}
 		variants = append(variants, []string{"--rps=20"}, []string{"--all", "--rps=20"})
 	}
+	acceptIndependent(t, variants...)
+}
+
+// TestIndependentWithAllOddities starts with TestIndependent: each takes minutes, and mostly waits.
+func TestIndependentWithAllOddities(t *testing.T) {
+	t.Parallel()
+	acceptIndependent(t, []string{"--all"})
+}
+
+// acceptIndependent checks that independent servers with these switches pass.
+func acceptIndependent(t *testing.T, variants ...[]string) {
+	t.Helper()
+	effort.Unraced(t, "it looks for verdicts, not for races")
+	programs.Need(t, "the suite is NOT tried against the independent server", "python3")
+	binary := build(t)
 	for _, switches := range variants {
 		t.Run(fmt.Sprintf("the server passes with %q", switches), func(t *testing.T) {
-			t.Parallel()
+			if len(variants) > 1 {
+				t.Parallel()
+			}
 			file, found := proxied(t, startIndependent(t, switches...))
 			kept := filepath.Join(t.TempDir(), "report.json")
 			code, out := conformAgainst(t, binary, file, "--report", "json="+kept)

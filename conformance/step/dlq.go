@@ -239,9 +239,12 @@ func (s *Scenario) entriesAre(of string, n int) error {
 			return err
 		}
 	}
-	entries, err := s.EntriesOf(s.runs.id)
+	var entries []any
+	var err error
 	if of == "message" {
 		_, entries, err = s.entriesOfMessage()
+	} else {
+		entries, err = s.EntriesOf(s.runs.id)
 	}
 	if err == nil && len(entries) != n {
 		first, _ := check.At(entries, "/0")
