@@ -35,6 +35,7 @@ var changedBySending = map[string]bool{"restartWorkflowRun": true, "deleteSearch
 
 // Every command that a failing run prints repeats the request that was judged.
 func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
+	t.Parallel()
 	effort.Unraced(t, "it looks for commands, not for races")
 	effort.Long(t, "most scenarios fail in real time")
 	programs.Need(t, "the commands of failures are not run", "curl")
@@ -43,6 +44,7 @@ func TestTheCommandOfEveryFailureRepeatsTheRequest(t *testing.T) {
 		cfg.Tags, cfg.Profiles = "not @time-long and not @time-retries", []string{"MSG", "GROUP", "WF-READ", "WF-RECOVER", "FLOW", "USAGE", "INDEX"}
 		tm := &cfg.Target.Timing
 		tm.DeliveryBudget, tm.SettleBudget, tm.RetryBudget, tm.StatsBudget = time.Second, time.Second, 2*time.Second, time.Second
+		tm.Scale = 1 // most scenarios fail when their budget has passed
 		delete(cfg.Target.Drivers, "account")
 		cfg.Concurrency = 24
 		own = cfg.Target
