@@ -447,7 +447,7 @@ func TestWorldsDoNotAccuseUnusualTargets(t *testing.T) {
 		"a publish is answered late": {func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			next.ServeHTTP(w, r)
 			if publishingMessage(r) {
-				pause(r, 2*time.Second)
+				pause(r, 4*time.Second)
 			}
 		}, target.Limits{}},
 	} {

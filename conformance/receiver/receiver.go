@@ -73,8 +73,12 @@ type Endpoint struct {
 	script []Reply
 	always Reply // response after the script
 	got    []*Received
-	lost   int // number of deliveries that were not recorded
+	lost   int          // number of deliveries that were not recorded
+	open   atomic.Int32 // number of deliveries that have no response yet
 }
+
+// Busy reports whether a delivery has no response yet: the target cannot know its outcome.
+func (e *Endpoint) Busy() bool { return e.open.Load() > 0 }
 
 // Received is one complete delivery.
 type Received struct {
@@ -182,6 +186,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		http.NotFound(w, q)
 		return
 	}
+	e.open.Add(1)
+	defer e.open.Add(-1)
 	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)

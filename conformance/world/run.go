@@ -438,7 +438,7 @@ func (w *World) ended() bool {
 	_ = w.each(func(l *Life) error {
 		if y := l.Run; !y.ended {
 			events, err := w.s.EventsOf(y.ID)
-			y.ended = err == nil && slices.ContainsFunc(events, func(e any) bool { return slices.Contains([]string{"RUN_SUCCESS", "RUN_FAILED"}, text(e, "/state")) })
+			y.ended = err == nil && !y.peer.Endpoint.Busy() && slices.ContainsFunc(events, func(e any) bool { return slices.Contains([]string{"RUN_SUCCESS", "RUN_FAILED"}, text(e, "/state")) })
 			return err
 		}
 		return nil
