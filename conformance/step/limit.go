@@ -112,6 +112,10 @@ func (s *Scenario) configurePlugin(t *godog.Table) {
 		object, _ := at.(map[string]any)
 		key, value := row.Place[last:], check.Decode([]byte(row.Want))
 		switch {
+		case row.Want == "absent":
+			delete(object, key)
+			s.plugin.without = "/" + row.Place
+			continue
 		case key == "methods":
 			value = strings.Split(row.Want, ", ")
 		case key == "prefix":
@@ -119,10 +123,7 @@ func (s *Scenario) configurePlugin(t *godog.Table) {
 		case value == nil:
 			value = row.Want
 		}
-		if object[key] = value; row.Want == "absent" {
-			delete(object, key)
-			s.plugin.without = "/" + row.Place
-		}
+		object[key] = value
 	}
 }
 

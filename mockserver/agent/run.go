@@ -114,7 +114,7 @@ func (v *visit) get(a args) (answer, error) {
 			if strings.HasSuffix(k.view, "/") {
 				k.view += url.PathEscape(id)
 			}
-			most := maxAnswer
+			most := 0 // as usual
 			if run, _ := at(result, "run").(map[string]any); run != nil && a["events"] != true {
 				most = maxRun
 				delete(run, "steps") // spans has them as well

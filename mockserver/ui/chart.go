@@ -64,7 +64,7 @@ func statisticsView(v *visit) (any, error) {
 		}
 	}
 	dead, err := v.tally("dlq", url.Values{})
-	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": charts[periodCharts+1].Total, "dead": dead}, err
+	return doc{"period": statisticsPeriods[at], "periods": statisticsPeriods, "charts": charts, "bill": (&chart{Unit: "$"}).number(number(u["total_monthly_billing"])), "dead": dead}, err
 }
 
 func (v *visit) usage(period string) (u doc, err error) {

@@ -96,12 +96,13 @@ func (v *visit) list(path string) (d doc, query url.Values, err error) {
 // there are no other filters.
 func (v *visit) counted(path string, all tally) (doc, error) {
 	d, query, err := v.list(path)
-	if query.Del("state"); err == nil && len(query) > 1 {
+	if err != nil {
+		return nil, err
+	}
+	if query.Del("state"); len(query) > 1 {
 		all, err = v.tally(path, query)
 	}
-	if d != nil {
-		d["counts"] = all
-	}
+	d["counts"] = all
 	return d, err
 }
 

@@ -53,8 +53,8 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(binary, append([]string{"serve", "--ready-file", "ready.json"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), freePort)
-	for _, name := range []string{"PATH", "UNDERSTUDY_CLOCK", "UNDERSTUDY_CONFIG"} {
+	cmd.Env = os.Environ()
+	for _, name := range []string{"PATH", "UNDERSTUDY_ADDR", "UNDERSTUDY_CLOCK", "UNDERSTUDY_CONFIG"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
